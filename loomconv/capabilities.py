@@ -1,0 +1,66 @@
+"""What a format's files can hold, as data: the hub projects a document by this declaration and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = ["ANY", "Capabilities"]
+
+# Stands for "whatever comes" where otherwise the held values are listed.
+ANY: Literal["any"] = "any"
+
+Names = tuple[str, ...] | Literal["any"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capabilities:
+    """A format's declaration of what comes back when its app's file is read again.
+
+    Lists name what is held; `ANY` means that nothing of the kind is lost. The defaults describe the poorest format:
+    one tree, one root, one parent, plain text.
+    """
+
+    # Structure.
+    trees: Literal["one", "many"] = "one"
+    roots: Literal["one", "many"] = "one"
+    parents: Literal["one", "many"] = "one"
+    source_roles: Names = ("primary",)
+    edge_types: Names = ("continuation",)
+    # Ids, times, extensions and unknown keys of edges.
+    edge_details: bool = False
+    # Content: block types, and whether a node may hold several blocks (their number and order come back).
+    blocks: Names = ("text",)
+    block_list: bool = False
+    media: tuple[Literal["inline", "file", "bundle"], ...] = ()
+    # Authorship. `author_names` lists the roles whose `author.name` is held.
+    roles: Names = ("human", "model")
+    author_names: Names = ()
+    agents: bool = False
+    # Keys of `meta` and of `generation` that are held.
+    meta: Names = ()
+    generation: Names = ()
+    edit_lineage: bool = False
+    # Times of nodes: finest unit that comes back.
+    node_times: Literal["none", "second", "millisecond", "exact"] = "none"
+    # Keys of the tree (beyond id, rootNodeIds, nodes, edges) and of the document (beyond trees) that are held.
+    tree_fields: Names = ()
+    tree_times: Literal["none", "second", "millisecond", "exact"] = "none"
+    modes: Names = ("dialogue",)
+    document_fields: Names = ()
+    # Characters and ids.
+    ids: Literal["any", "ulid", "uuid", "integer"] = "any"
+    lone_surrogates: bool = True
+    nul: bool = True
+    # Depth of a chain that the app survives; None when there is no limit.
+    depth: int | None = None
+    # Levels at which the app keeps and hides keys that it does not know; `extensions` travel there, residue too.
+    unknown_keys: tuple[Literal["document", "tree", "node", "edge"], ...] = ()
+
+    def holds(self, names: Names, name: str) -> bool:
+        """Whether the list holds the name."""
+        return names == ANY or name in names
+
+    def to_json(self) -> dict[str, Any]:
+        """The declaration as plain JSON, for `loomconv formats --json`."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}

@@ -1,0 +1,112 @@
+"""The hub's look at each node that a reader hands over: shape, secrets, odd characters, media."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any, cast
+
+from loomconv.media.check import MEDIA_TYPES, check_block
+from loomconv.model.document import Document
+from loomconv.model.types import Node
+from loomconv.options import ConversionOptions
+from loomconv.privacy import drop_secrets
+from loomconv.repair import mend_node
+from loomconv.report import Report
+from loomconv.storage import Source
+
+__all__ = ["Examiner"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Parts of a node that cannot hold a setting, and so no key or password either.
+_PLAIN_KEYS = frozenset({"id", "content", "author", "createdAt", "editedFrom", "generation", "meta"})
+
+
+class Examiner:
+    """Examines the nodes and fields of one source. `changed` tells whether anything was not kept as it was."""
+
+    def __init__(self, source: Source, report: Report, options: ConversionOptions) -> None:
+        self.source = source
+        self.report = report
+        self.options = options
+        self.changed = False
+        self._inlined: set[str] = set()
+
+    def node(self, node_id: str, node: Node) -> Node:
+        """The node to keep: the very same object when nothing about it had to be changed."""
+        kept = mend_node(node_id, node, self.report)
+        if not kept.keys() <= _PLAIN_KEYS:
+            kept = self._without_secrets(kept, node_id)
+        for position, block in enumerate(kept["content"]):
+            if block["type"] == "text":
+                text = block["text"]
+                if not text.isascii() and _SURROGATE.search(text):
+                    self.report.add("read.lone-surrogate", node=node_id, pointer=f"/content/{position}/text")
+            elif block["type"] in MEDIA_TYPES:
+                kept = self._check_medium(kept, node_id, position)
+        if kept is not node:
+            self.changed = True
+        return kept
+
+    def _without_secrets(self, node: Node, node_id: str) -> Node:
+        suspects = {key: value for key, value in node.items() if key not in _PLAIN_KEYS}
+        cleaned, places = drop_secrets(suspects, keep=self.options.keep_secrets)
+        self._report_secrets(places, node=node_id)
+        return cast(Node, {**node, **cleaned}) if cleaned is not suspects else node
+
+    def _report_secrets(self, places: list[str], **where: str) -> None:
+        kept = self.options.keep_secrets
+        for place in places:
+            name = place.removeprefix("/extensions/").split("/", 1)[-1].replace("/", ".")
+            self.report.add(
+                "privacy.secret-kept" if kept else "privacy.secret-dropped",
+                f"{name} holds a key or password; it was {'kept, as asked for' if kept else 'left out'}.",
+                pointer=place,
+                **where,  # type: ignore[arg-type]
+            )
+
+    def _check_medium(self, node: Node, node_id: str, position: int) -> Node:
+        block = node["content"][position]
+        incidents = check_block(block, member_bytes=self.source.read_member, limits=self.options.limits)
+        for incident in incidents:
+            self.report.add(f"media.{incident.kind}", _sentence(incident.message), node=node_id,
+                            pointer=f"/content/{position}", value=incident.value)  # fmt: skip
+        reference = block.get("ref")
+        if incidents or not isinstance(reference, str) or reference not in self.source.members:
+            return node
+        # The bundle stays behind, so its media come along inside the document.
+        data = self.source.read_member(reference) or b""
+        uri = f"data:{block['mimeType']};base64,{base64.b64encode(data).decode()}"
+        content = list(node["content"])
+        content[position] = {**block, "ref": uri}
+        self._inlined.add(reference)
+        self.report.add("media.inlined", node=node_id, pointer=f"/content/{position}", value=reference)
+        return cast(Node, {**node, "content": content})
+
+    def fields(self, document: Document) -> None:
+        """Look at what stands outside of nodes and edges, in place."""
+        document.fields = self._clean_fields(document.fields, "")
+        for tree in document.trees:
+            tree.fields = self._clean_fields(tree.fields, tree.id)
+        for incident in self.source.incidents:
+            code = "media.unsafe-path" if incident.kind == "unsafe-path" else "read.bad-container"
+            self.report.add(code, _sentence(incident.message), value=incident.value)
+        for name in self.source.members:
+            if name not in self._inlined:
+                self.report.add("media.left-behind", value=name)
+
+    def _clean_fields(self, fields: dict[str, Any], tree: str) -> dict[str, Any]:
+        where = {"tree": tree} if tree else {}
+        cleaned, places = drop_secrets(fields, keep=self.options.keep_secrets)
+        self._report_secrets(places, **where)
+        if cleaned is not fields:
+            self.changed = True
+        for key in ("title", "description", "systemContext"):
+            value = cleaned.get(key)
+            if isinstance(value, str) and _SURROGATE.search(value):
+                self.report.add("read.lone-surrogate", pointer=f"/{key}", **where)  # type: ignore[arg-type]
+        return cast("dict[str, Any]", cleaned)
+
+
+def _sentence(message: str) -> str:
+    return f"{message[:1].upper()}{message[1:]}."

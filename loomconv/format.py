@@ -1,0 +1,256 @@
+"""What a plugin gives: a `Format` object that describes, detects, reads and writes one kind of file.
+
+A third party's format and the built-in ones are the same to the hub. Minimal plugin:
+
+    from loomconv.format import Format, hookimpl
+
+    class MyFormat(Format):
+        name = "my-loom"
+        ...
+
+    @hookimpl
+    def loomconv_register_formats(register):
+        register(MyFormat())
+
+with an entry point in the group `loomconv` that names the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, ClassVar, Literal, Protocol
+
+import pluggy
+
+from loomconv import jsontext
+from loomconv.capabilities import ANY, Capabilities
+from loomconv.errors import LoomconvError, TruncatedInput
+from loomconv.jsontext import Layout, Oddity
+from loomconv.model.builder import TreeBuilder
+from loomconv.model.document import Document, Tree
+from loomconv.model.nodes import NodeDecoder
+from loomconv.model.types import Node
+from loomconv.report import Code, Report
+from loomconv.storage.limits import Limits
+from loomconv.storage.source import Source
+
+__all__ = [
+    "ANY",
+    "Capabilities",
+    "Confidence",
+    "Format",
+    "Option",
+    "Probe",
+    "ReadContext",
+    "Sink",
+    "WriteContext",
+    "hookimpl",
+]
+
+hookimpl = pluggy.HookimplMarker("loomconv")
+
+_HEAD = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure a format is that a file is its own, 1 to 100, and why (shown to people).
+
+    100: a mark that only this format has. 70 to 90: keys that together hardly occur elsewhere. 30 to 60: a shape that
+    other formats share. None instead of a `Confidence`: not this format.
+    """
+
+    score: int
+    reason: str
+
+
+class Probe:
+    """The start of a file, for detection: nothing here reads more than 64 KiB.
+
+    `value` is what the first 64 KiB hold as plain JSON values (containers may be cut off, the last text may be short),
+    or `jsontext.NOTHING` when they hold no JSON. For JSON Lines it is the first line's value, and `lines` has the
+    values of the first lines.
+    """
+
+    __slots__ = ("head", "lines", "name", "truncated", "value")
+
+    def __init__(self, data: Any, name: str) -> None:
+        self.head = bytes(data[:_HEAD])
+        self.name = name
+        self.truncated = len(data) > _HEAD
+        self.value: Any = jsontext.parse_prefix(self.head)
+        self.lines: list[Any] = []
+        if isinstance(self.value, dict):
+            self.lines = _first_lines(self.head)
+
+    @property
+    def suffixes(self) -> str:
+        """All suffixes of the file name in lower case, such as `.openloom.json`."""
+        return "".join(PurePath(self.name).suffixes).lower()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Top-level keys of an object, as far as the head shows them; empty for anything else."""
+        return frozenset(self.value) if isinstance(self.value, dict) else frozenset()
+
+
+def _first_lines(head: bytes) -> list[Any]:
+    """Values of the first lines when each is an object of its own; empty when the text is not JSON Lines."""
+    lines = [line for line in head.split(b"\n")[:20] if line.strip()]
+    if len(lines) < 2:
+        return []
+    values = []
+    for line in lines[:-1]:
+        try:
+            values.append(jsontext.decode(line))
+        except LoomconvError:
+            return []
+    return values if all(isinstance(value, dict) for value in values) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting of one format; on the command line it is `--<format>-<name>`."""
+
+    name: str
+    help: str
+    choices: tuple[str, ...]
+    default: str
+    applies_to: Literal["read", "write"] = "read"
+
+
+class Sink(Protocol):
+    """Where a writer's bytes go."""
+
+    def write(self, data: bytes, /) -> object:
+        """Append bytes."""
+
+
+@dataclass(slots=True)
+class ReadContext:
+    """Everything a reader may use besides the source: the report, the limits, and the user's choices."""
+
+    report: Report
+    limits: Limits = field(default_factory=Limits)
+    # The zone that the user states for times without one, as `+HH:MM` or `-HH:MM`.
+    assume_timezone: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    # Called for each node that a builder takes; gives back the node to keep (secrets out, odd texts reported).
+    examine: Callable[[str, Node], Node] | None = None
+    # Set by whoever changed what the file said, so that its own bytes can no longer stand for it.
+    touched: bool = False
+    truncated: bool = False
+
+    def builder(self, fields: dict[str, Any] | None = None, *, decoder: NodeDecoder | None = None) -> TreeBuilder:
+        """A builder for one tree whose nodes go through the hub's examination."""
+        return TreeBuilder(fields, decoder=decoder, examine=self.examine)
+
+    def load_json(
+        self, source: Source, *, non_finite: Literal["null", "error"] = "error", max_depth: int | None = None
+    ) -> Any:
+        """The whole source as plain values; oddities become findings, a text that ends too early what stands before.
+
+        `non_finite` says what NaN and the infinities become. `max_depth` is for formats that are flat by nature.
+        Raises UnreadableFile with line, column and byte.
+        """
+        try:
+            loaded = jsontext.load(source.data, non_finite=non_finite, max_depth=max_depth)
+        except TruncatedInput:
+            loaded = jsontext.load(source.data, non_finite=non_finite, max_depth=max_depth, salvage=True)
+        if loaded.rung != "fast":
+            self.report.add("read.exact", f"The exact reader was used: {loaded.reason}.")
+        self.note(loaded.oddities)
+        return loaded.value
+
+    def note(self, oddities: list[Oddity]) -> None:
+        """Turn what the JSON reader saw into findings."""
+        for oddity in oddities:
+            if oddity.kind in ("non-finite-number", "bad-encoding"):
+                self.touched = True
+            if oddity.kind == "truncated":
+                self.truncated = True
+            if oddity.kind != "lone-surrogate":  # reported by node, see `examine`
+                self.report.add(
+                    f"read.{oddity.kind}",
+                    oddity.message,
+                    pointer=oddity.pointer or None,
+                    value=oddity.value,
+                    place=oddity.place,
+                )
+
+
+@dataclass(slots=True)
+class WriteContext:
+    """Everything a writer may use besides the document."""
+
+    report: Report
+    # How to lay out the file. `layout_is_original` says that the file had this layout before its journey.
+    layout: Layout
+    layout_is_original: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+    # Name of the file to be written, without a folder; empty for a stream.
+    name: str = ""
+    # Time to record as that of the export; None leaves it out, so that output is reproducible.
+    exported_at: str | None = None
+
+
+class Format:
+    """One kind of file. Subclass, set the class attributes, and implement what the format can do.
+
+    Objects of this class hold no state: one object serves many files, also at the same time.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    # Longest first; used to choose a target format by name, never to detect.
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    media_type: ClassVar[str] = "application/json"
+    reads: ClassVar[bool] = True
+    writes: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    # Key of the format's own things under `extensions`.
+    namespace: ClassVar[str]
+    # How the app itself lays out its files.
+    layout: ClassVar[Layout] = jsontext.COMPACT
+    options: ClassVar[tuple[Option, ...]] = ()
+    finding_codes: ClassVar[Mapping[str, Code]] = {}
+
+    def detect(self, probe: Probe) -> Confidence | None:
+        """How sure it is that the file is of this format, from its content; None when it is not."""
+        raise NotImplementedError
+
+    def read(self, source: Source, context: ReadContext) -> Document:
+        """The source as a document, without guessing: unknown keys kept, bad values reported.
+
+        Raises UnreadableFile or InvalidDocument when there is no document to be had.
+        """
+        raise NotImplementedError
+
+    def write(self, document: Document, sink: Sink, context: WriteContext) -> None:
+        """Serialise a document that fits `capabilities`; the hub has seen to that."""
+        raise NotImplementedError
+
+    def derived_fields(self, tree: Tree) -> dict[str, Any]:
+        """Fields of a tree that `read` makes up when the file says nothing of them, as far as it would for this tree.
+
+        For a format without titles, for example, `{"title": ""}`. The hub keeps no residue of a field that has the
+        derived value, and knows that a derived value which comes back was not in the original.
+        """
+        return {}
+
+    def private_keys(self) -> Mapping[str, tuple[str, ...]]:
+        """What of the format's own extensions is private: part of `loomconv.privacy.PARTS` → dotted key paths."""
+        return {}
+
+    def schema(self) -> dict[str, Any] | None:
+        """JSON Schema of the format's files, None when it has none."""
+        return None
+
+    def validate(self, source: Source, context: ReadContext) -> None:
+        """Check the source against the format's schema; each fault becomes a finding. By default nothing to check."""
+        return
+
+    def __repr__(self) -> str:
+        return f"<Format {self.name}>"

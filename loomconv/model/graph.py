@@ -1,0 +1,140 @@
+"""Topology of a tree: who continues whom, answered from arrays, never by recursion."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+from loomconv.model.edges import CONTINUATION, EdgeTable
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """A read-only view of the continuation edges as they were when the view was made.
+
+    Nodes are ordinals here (positions in `tree.nodes.ids`); `Tree.graph` hands one out, and its methods `parent_of`,
+    `children_of` and `path_to` speak ids. Making the view costs two passes over the edges (about 1 µs an edge).
+
+    `parent[i]` is the ordinal of the node's parent or -1: the acting source of the *first* continuation edge in array
+    order that points at it (OL2-4.1-oneparent-strict, OL2-4.4-strictparent).
+    """
+
+    __slots__ = ("_children", "_ids", "_ordinals", "_starts", "has_hyperedges", "incoming", "parent")
+
+    def __init__(self, edges: EdgeTable) -> None:
+        self._ids: Sequence[str] = edges.nodes.ids
+        self._ordinals = edges.nodes.ordinals
+        count = len(self._ids)
+        self.parent = array("q", bytes(b"\xff" * (8 * count)))
+        # Continuation edges into each node; more than one means several parents.
+        self.incoming = array("l", bytes(array("l").itemsize * count))
+        self.has_hyperedges = bool(edges.more_sources)
+        self._starts = array("q", bytes(8 * (count + 1)))
+        self._children = array("q")
+        self._link(edges, count)
+
+    def _link(self, edges: EdgeTable, count: int) -> None:
+        parent, incoming, starts = self.parent, self.incoming, self._starts
+        links: list[tuple[int, int]] | None = [] if edges.more_sources else None
+        rows = zip(edges.kinds, edges.parents, edges.targets, strict=True)
+        for position, (kind, source, target) in enumerate(rows):
+            if kind != CONTINUATION:
+                continue
+            if not incoming[target]:
+                parent[target] = source
+            incoming[target] += 1
+            if links is None:
+                starts[source + 1] += 1
+            else:
+                # A child counts under every source that it has (A31).
+                for each in dict.fromkeys(edges.sources(position)):
+                    links.append((each, target))
+                    starts[each + 1] += 1
+        for ordinal in range(count):
+            starts[ordinal + 1] += starts[ordinal]
+        self._children = array("q", bytes(8 * (starts[count] if count else 0)))
+        fill = array("q", starts)
+        if links is None:
+            pairs: Iterator[tuple[int, int]] = (
+                (source, target)
+                for kind, source, target in zip(edges.kinds, edges.parents, edges.targets, strict=True)
+                if kind == CONTINUATION
+            )
+        else:
+            pairs = iter(links)
+        children = self._children
+        for source, target in pairs:
+            children[fill[source]] = target
+            fill[source] += 1
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    # -- by ordinal --------------------------------------------------------------------------------------------
+
+    def children(self, ordinal: int) -> array[int]:
+        """Ordinals of the node's children in sibling order, those of its hyperedges included."""
+        return self._children[self._starts[ordinal] : self._starts[ordinal + 1]]
+
+    def child_count(self, ordinal: int) -> int:
+        """How many children the node has."""
+        return self._starts[ordinal + 1] - self._starts[ordinal]
+
+    def links(self) -> array[int]:
+        """The target of every link between a source and a target, in no particular order."""
+        return self._children
+
+    def walk(self, roots: Sequence[int]) -> Iterator[int]:
+        """Ordinals reachable from the roots, parents before children, siblings in order; each once."""
+        seen = bytearray(len(self._ids))
+        stack = list(reversed(roots))
+        while stack:
+            ordinal = stack.pop()
+            if seen[ordinal]:
+                continue
+            seen[ordinal] = 1
+            yield ordinal
+            start, end = self._starts[ordinal], self._starts[ordinal + 1]
+            if start != end:
+                stack.extend(reversed(self._children[start:end]))
+
+    def depths(self, roots: Sequence[int]) -> array[int]:
+        """Depth of each node (a root has 1, an unreachable node 0), by first parent."""
+        depth = array("q", bytes(8 * len(self._ids)))
+        for root in roots:
+            depth[root] = 1
+        for ordinal in self.walk(roots):
+            parent = self.parent[ordinal]
+            if not depth[ordinal] and parent >= 0:
+                depth[ordinal] = depth[parent] + 1
+        return depth
+
+    def path(self, ordinal: int) -> list[int]:
+        """Ordinals from the root down to the node; ends where a cycle closes."""
+        path, seen = [], set()
+        while ordinal >= 0 and ordinal not in seen:
+            seen.add(ordinal)
+            path.append(ordinal)
+            ordinal = self.parent[ordinal]
+        path.reverse()
+        return path
+
+    def roots(self) -> list[int]:
+        """Ordinals of the nodes that no continuation edge points at, in file order (OL2-4.1-roots)."""
+        return [ordinal for ordinal, count in enumerate(self.incoming) if not count]
+
+    # -- by id -------------------------------------------------------------------------------------------------
+
+    def parent_of(self, node_id: str) -> str | None:
+        """Id of the node's parent, None for a root."""
+        parent = self.parent[self._ordinals[node_id]]
+        return self._ids[parent] if parent >= 0 else None
+
+    def children_of(self, node_id: str) -> list[str]:
+        """Ids of the node's children in sibling order."""
+        return [self._ids[child] for child in self.children(self._ordinals[node_id])]
+
+    def path_to(self, node_id: str) -> list[str]:
+        """Ids from the root down to the node."""
+        return [self._ids[ordinal] for ordinal in self.path(self._ordinals[node_id])]

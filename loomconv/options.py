@@ -1,0 +1,35 @@
+"""The user's choices for one conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from loomconv.storage.limits import Limits
+
+__all__ = ["ConversionOptions"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConversionOptions:
+    """Choices that hold for reading and writing; every default is the lossless, reproducible one.
+
+    `without` names parts of `loomconv.privacy.PARTS`. `residue` says whether what the target cannot hold is kept in the
+    written file. `strict` refuses to write when anything would be lost. `exported_at` is recorded as the time of the
+    export. `assume_timezone` (`+HH:MM`) is the zone of times that have none. `tree` chooses one tree of several, by id
+    or by number from 1. `format_options` are the formats' own: format name → option → value.
+    """
+
+    without: frozenset[str] = frozenset()
+    keep_secrets: bool = False
+    residue: Literal["embed", "none"] = "embed"
+    strict: bool = False
+    exported_at: str | None = None
+    assume_timezone: str | None = None
+    tree: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    format_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # How many findings of one code are kept one by one; None: all. Counts are always complete.
+    findings_limit: int | None = 1000
+    fsync: bool = False

@@ -1,0 +1,105 @@
+"""Finding keys and passwords in plain JSON values: by the name of the key, or by the shape of the text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["drop_secrets"]
+
+# Names as they end, without case, underscores and hyphens.
+_NAME_ENDS = ("apikey", "password", "passwd", "passphrase", "secretkey", "clientsecret", "privatekey")
+_NAMES = frozenset(
+    {
+        "accesstoken",
+        "apisecret",
+        "apitoken",
+        "authorization",
+        "authtoken",
+        "bearertoken",
+        "cookie",
+        "refreshtoken",
+        "secret",
+        "sessiontoken",
+        "setcookie",
+        "xapikey",
+    }
+)
+# Shapes that providers give their keys; matched against a whole value, never searched for in prose.
+_SHAPE = re.compile(
+    r"(?:Bearer )?(?:sk-[\w-]{16,}|sk_live_\w{16,}|gh[opsur]_\w{30,}|github_pat_\w{30,}|AIza[\w-]{30,}|xox[abposr]-[\w-]{10,}"
+    r"|hf_\w{30,}|gsk_\w{30,}|pplx-\w{30,}|AKIA[0-9A-Z]{16})",
+    re.ASCII,
+)
+# Evidence of a generation is kept as it is (OL2-5-verbatim); leaving it out is a switch of its own.
+_VERBATIM = frozenset({"generation", "rawResponse"})
+
+
+def _is_secret(key: str, value: Any) -> bool:
+    if not isinstance(value, str) or not value.strip():
+        return False
+    if _SHAPE.fullmatch(value):
+        return True
+    name = key.lower().replace("_", "").replace("-", "").replace(" ", "")
+    return name in _NAMES or name.endswith(_NAME_ENDS)
+
+
+def drop_secrets(value: Any, *, keep: bool = False) -> tuple[Any, list[str]]:
+    """The value without keys and passwords, and JSON pointers to where they stood.
+
+    The very same object comes back when there are none; otherwise the containers on the way to each are copied. With
+    `keep` they are only found. Objects under `generation` and `rawResponse` are passed over. Iterative and linear.
+    """
+    places: list[tuple[str | int, ...]] = []
+    stack: list[tuple[Any, tuple[Any, ...] | None]] = [(value, None)]
+    while stack:
+        current, trail = stack.pop()
+        if isinstance(current, dict):
+            for key, item in current.items():
+                if isinstance(item, dict | list):
+                    if item and key not in _VERBATIM:
+                        stack.append((item, (trail, key)))
+                elif _is_secret(key, item):
+                    places.append(_unroll((trail, key)))
+        elif isinstance(current, list):
+            for position, item in enumerate(current):
+                if isinstance(item, dict | list) and item:
+                    stack.append((item, (trail, position)))
+    if not places:
+        return value, []
+    places.sort(key=lambda place: [str(step) for step in place])
+    if not keep:
+        value = _without(value, places)
+    return value, ["".join(f"/{_escape(step)}" for step in place) for place in places]
+
+
+def _unroll(trail: tuple[Any, ...] | None) -> tuple[str | int, ...]:
+    steps: list[str | int] = []
+    while trail is not None:
+        trail, step = trail
+        steps.append(step)
+    steps.reverse()
+    return tuple(steps)
+
+
+def _without(value: Any, places: list[tuple[str | int, ...]]) -> Any:
+    copies: dict[int, Any] = {}
+
+    def copied(container: Any) -> Any:
+        if id(container) not in copies:
+            copy = dict(container) if isinstance(container, dict) else list(container)
+            copies[id(container)] = copies[id(copy)] = copy
+        return copies[id(container)]
+
+    result = copied(value)
+    for place in places:
+        container = result
+        for step in place[:-1]:
+            container[step] = copied(container[step])
+            container = container[step]
+        del container[place[-1]]
+    return result
+
+
+def _escape(step: str | int) -> str:
+    return str(step).replace("~", "~0").replace("/", "~1")

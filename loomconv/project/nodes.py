@@ -1,0 +1,282 @@
+"""Projection of a single node: one small step per capability, in a fixed order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from loomconv.capabilities import ANY, Capabilities
+from loomconv.model.times import format_ms, to_ms
+from loomconv.model.types import Node
+from loomconv.project.residue import attach
+from loomconv.report import Report
+
+__all__ = ["NODE_KEYS", "NodeProjector"]
+
+# Keys of a node that the specification knows (openloom-2 dossier §4).
+NODE_KEYS = frozenset(
+    {"id", "content", "author", "createdAt", "editedFrom", "meta", "generation", "extensions"}
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_META_DEFAULTS: tuple[Any, ...] = (None, False, [])
+
+
+
+@dataclass(slots=True)
+class Fit:
+    """What a step works with: the target's capabilities, how texts are joined, and the losses so far."""
+
+    capabilities: Capabilities
+    separator: str
+    losses: list[tuple[str, str, str, Any]] = field(default_factory=list)
+
+    def lose(self, code: str, message: str, pointer: str, value: Any) -> None:
+        """Note one thing that the target cannot hold."""
+        self.losses.append((code, message, pointer, value))
+
+
+# A step looks at the node, notes what the target cannot hold, and gives the values to write instead: key → value,
+# None for a key that is left out. An empty result means that the node fits.
+Step = Callable[[dict[str, Any], Fit], dict[str, Any]]
+
+
+class NodeProjector:
+    """Makes nodes fit a format's capabilities; a pure function of the node but for the report.
+
+    A node is reported once, however often it is looked at. With `keep` the original values go into the node's residue.
+    """
+
+    def __init__(
+        self, capabilities: Capabilities, report: Report, *, tree: str, keep: bool, separator: str = ""
+    ) -> None:
+        self.capabilities = capabilities
+        self.report = report
+        self.tree = tree
+        self.separator = separator
+        self.keep = keep and "node" in capabilities.unknown_keys
+        self._reported: set[str] = set()
+
+    def __call__(self, node_id: str, node: Node) -> Node:
+        """The node as the target can hold it; the very same object when it fits."""
+        source = current = cast("dict[str, Any]", node)
+        fit = Fit(self.capabilities, self.separator)
+        changes: dict[str, Any] = {}
+        for step in STEPS:
+            changed = step(current, fit)
+            if changed:
+                changes.update(changed)
+                current = {**current, **changed}
+                for key, value in changed.items():
+                    if value is None:
+                        del current[key]
+        if not changes:
+            return node
+        if fit.losses and node_id not in self._reported:
+            self._reported.add(node_id)
+            for code, message, pointer, value in fit.losses:
+                self.report.add(code, message, tree=self.tree, node=node_id, pointer=pointer, value=value,
+                                severity=None if self.keep else "warning")  # fmt: skip
+        if self.keep:
+            current = attach(current, {key: source.get(key) for key in changes if key != "extensions"})
+        return cast(Node, current)
+
+
+def _fit_blocks(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """Blocks of unknown type become alternative text, transcript or placeholder (OL2-4.3-textonly, A24)."""
+    content = node["content"]
+    if len(content) == 1 and content[0]["type"] == "text" and len(content[0]) == 2:
+        return {}
+    held = []
+    for position, block in enumerate(content):
+        kind = block["type"]
+        if fit.capabilities.holds(fit.capabilities.blocks, kind):
+            held.append(block)
+            continue
+        text = _stand_in(block)
+        fit.lose("loss.block", f"A block of type {kind} is written as text.", f"/content/{position}", kind)
+        held.append({"type": "text", "text": text})
+    if not fit.capabilities.block_list:
+        held = _joined(held, node, fit)
+    return {} if held == content else {"content": held}
+
+
+def _stand_in(block: dict[str, Any]) -> str:
+    for key in ("altText", "transcript"):
+        if isinstance(block.get(key), str) and block[key]:
+            return cast(str, block[key])
+    return f"[unsupported block: {block['type']}]"
+
+
+def _joined(blocks: list[dict[str, Any]], node: dict[str, Any], fit: Fit) -> list[dict[str, Any]]:
+    """One text block; blocks that the target holds but that are no text stay behind it."""
+    texts = [block for block in blocks if block["type"] == "text"]
+    others = [block for block in blocks if block["type"] != "text"]
+    if len(texts) != 1 or len(texts[0]) != 2 or blocks.index(texts[0]) != 0:
+        fit.lose("loss.block-boundary", "The blocks are written as one text.", "/content", len(node["content"]))
+    return [{"type": "text", "text": fit.separator.join(block["text"] for block in texts)}, *others]
+
+
+def _fit_characters(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """U+FFFD stands for what the app cannot read."""
+    if fit.capabilities.lone_surrogates and fit.capabilities.nul:
+        return {}
+    content = node["content"]
+    changed = None
+    for position, block in enumerate(content):
+        text = block.get("text", "")
+        fitted = text
+        if not fit.capabilities.nul and "\0" in text:
+            fit.lose("loss.nul", "The text holds U+0000; U+FFFD stands for it.", f"/content/{position}/text", None)
+            fitted = fitted.replace("\0", "\ufffd")
+        if not fit.capabilities.lone_surrogates and not text.isascii() and _SURROGATE.search(text):
+            fit.lose("loss.lone-surrogate", "The text holds half a character; U+FFFD stands for it.",
+                 f"/content/{position}/text", None)  # fmt: skip
+            fitted = _SURROGATE.sub("\ufffd", fitted)
+        if fitted is not text:
+            changed = list(content) if changed is None else changed
+            changed[position] = {**block, "text": fitted}
+    return {} if changed is None else {"content": changed}
+
+
+def _fit_author(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """Roles, names and agents that the target does not know."""
+    author = node["author"]
+    role = author["role"]
+    fitted = author
+    if not fit.capabilities.holds(fit.capabilities.roles, role):
+        nearest = _nearest_role(role, node)
+        fit.lose("loss.author-role", f"The role {role!r} is written as {nearest!r}.", "/author/role", role)
+        fitted = {**fitted, "role": nearest}
+    if len(author) > 1:
+        if author.get("name") is not None and not fit.capabilities.holds(fit.capabilities.author_names, fitted["role"]):
+            fit.lose("loss.author-name", "The author's name is not written.", "/author/name", author["name"])
+            fitted = {key: value for key, value in fitted.items() if key != "name"}
+        if author.get("agentId") is not None and not fit.capabilities.agents:
+            fit.lose("loss.agent", "The node's agent is not written.", "/author/agentId", author["agentId"])
+            fitted = {key: value for key, value in fitted.items() if key != "agentId"}
+        if not fit.capabilities.agents:
+            fitted = _known_only(fitted, ("role", "name"), "/author", fit)
+    return {} if fitted is author else {"author": fitted}
+
+
+def _nearest_role(role: str, node: dict[str, Any]) -> str:
+    """`mixed` is model output that a human edited; anything unknown counts as human unless it was generated (A28)."""
+    if role == "mixed" or (role not in ("human", "model", "system") and node.get("generation")):
+        return "model"
+    return "human"
+
+
+def _known_only(value: dict[str, Any], known: tuple[str, ...], pointer: str, fit: Fit) -> dict[str, Any]:
+    if all(key in known and item is not None for key, item in value.items()):
+        return value
+    for key, item in value.items():
+        if key not in known and item is not None:
+            fit.lose("loss.unknown-field", "The field is not written.", f"{pointer}/{key}", item)
+    return {key: item for key, item in value.items() if key in known and item is not None}
+
+
+def _fit_time(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """Times as fine as the target has them, in UTC."""
+    created = node.get("createdAt")
+    if created is None or fit.capabilities.node_times == "exact":
+        return {}
+    if fit.capabilities.node_times == "none":
+        fit.lose("loss.node-time", "The node's time is not written.", "/createdAt", created)
+        return {"createdAt": None}
+    if len(created) == 20 and created[19] == "Z" and created[10] == "T":
+        return {}
+    if fit.capabilities.node_times == "millisecond" and len(created) == 24 and created[23] == "Z" and created[10] == "T":
+        if created[19:23] != ".000":
+            return {}
+    milliseconds = to_ms(created)
+    if milliseconds is None:
+        return {"createdAt": None}
+    if fit.capabilities.node_times == "second":
+        milliseconds -= milliseconds % 1000
+    fitted = format_ms(milliseconds)
+    if fitted != created and to_ms(created) != milliseconds:
+        fit.lose("loss.time-precision", "The node's time is written less finely.", "/createdAt", created)
+    return {} if fitted == created else {"createdAt": fitted}
+
+
+def _fit_lineage(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    edited_from = node.get("editedFrom")
+    if edited_from is None or fit.capabilities.edit_lineage:
+        return {}
+    fit.lose("loss.edit-lineage", "What the node was edited from is not written.", "/editedFrom", edited_from)
+    return {"editedFrom": None}
+
+
+def _fit_meta(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    meta = node.get("meta")
+    if meta is None or fit.capabilities.meta == ANY:
+        return {}
+    fitted = {}
+    for key, value in meta.items():
+        if fit.capabilities.holds(fit.capabilities.meta, key) and value not in _META_DEFAULTS:
+            fitted[key] = value
+        elif value not in _META_DEFAULTS:
+            fit.lose("loss.meta", f"{key} is not written.", f"/meta/{key}", value)
+    return {} if fitted == meta and fitted else {"meta": fitted or None}
+
+
+def _fit_generation(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """What the target knows of how a text was generated; the rest is kept whole (OL2-5-verbatim)."""
+    generation = node.get("generation")
+    if generation is None or fit.capabilities.generation == ANY:
+        return {}
+    fitted = {
+        key: value
+        for key, value in generation.items()
+        if key in fit.capabilities.generation and _is_plain(key, value)
+    }
+    if len(fitted) == len(generation) and fitted:
+        return {}
+    lost = sorted(key for key in generation if key not in fitted)
+    if lost:
+        fit.lose("loss.generation", f"Not written of the generation: {', '.join(lost)}.", "/generation", lost)
+    return {"generation": fitted or None}
+
+
+def _is_plain(key: str, value: Any) -> bool:
+    """A held part of the generation has the type that the specification gives it, and says something."""
+    if key == "completionIndex":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, str) and value != ""
+
+
+def _fit_unknown(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """Keys that the specification does not know, and keys without a value (A9, A10)."""
+    if node.keys() <= NODE_KEYS and None not in node.values():
+        return {}
+    changes: dict[str, Any] = {}
+    for key, value in node.items():
+        if key not in NODE_KEYS:
+            fit.lose("loss.unknown-field", "The field is not written.", f"/{key}", value)
+            changes[key] = None
+        elif value is None:
+            changes[key] = None
+    return changes
+
+
+def _fit_extensions(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    extensions = node.get("extensions")
+    if extensions is None or "node" in fit.capabilities.unknown_keys:
+        return {}
+    fit.lose("loss.extension", "What other apps keep is not written.", "/extensions", sorted(extensions))
+    return {"extensions": None}
+
+
+STEPS: tuple[Step, ...] = (
+    _fit_blocks,
+    _fit_characters,
+    _fit_author,
+    _fit_time,
+    _fit_lineage,
+    _fit_meta,
+    _fit_generation,
+    _fit_unknown,
+    _fit_extensions,
+)

@@ -1,0 +1,288 @@
+"""Projection of documents and trees: structure first, then fields, then (when looked at) each node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from loomconv.capabilities import Capabilities
+from loomconv.model.document import Document, Tree
+from loomconv.model.edges import CONTINUATION, ODD
+from loomconv.model.ids import mint_ulid
+from loomconv.model.times import format_ms, to_ms
+from loomconv.model.types import Node
+from loomconv.project.edges import pack_edges, simple_edges
+from loomconv.project.nodes import NodeProjector
+from loomconv.project.residue import NAMESPACE, attach, digest
+from loomconv.report import Report
+
+__all__ = ["project_document"]
+
+# Members of a tree and a document that every format holds in its own way.
+_TREE_STRUCTURE = frozenset({"rootNodeIds", "extensions"})
+_DOCUMENT_STRUCTURE = frozenset({"format", "extensions"})
+
+
+def project_document(
+    document: Document,
+    capabilities: Capabilities,
+    report: Report,
+    *,
+    keep: bool = True,
+    derived: Callable[[Tree], dict[str, Any]] = lambda tree: {},
+) -> list[Document]:
+    """Documents that fit the capabilities: one, or one a tree when the target holds one tree a file.
+
+    The source document stays as it is. Losses of nodes are reported when a node is first looked at; everything else at
+    once. `derived` gives the fields of a tree that the target's reader makes up when the file has none: they need no
+    residue. With `keep` what is taken out becomes residue where the target keeps unknown keys; without, it is lost
+    (findings of severity warning).
+    """
+    projection = _Projection(capabilities, report, keep, derived)
+    trees = [projection.tree(tree) for tree in document.trees]
+    fields, taken = projection.document_fields(document)
+    if "document" in capabilities.unknown_keys or capabilities.trees == "many":
+        if taken:
+            fields = attach(fields, taken)
+        return [Document(fields, trees, document.key_order, document.origin, document.touched)]
+    if len(trees) > 1:
+        for tree in trees[1:]:
+            report.add("loss.extra-tree", "The tree is written to a file of its own.", tree=tree.id)
+    whole = {"fields": taken, "keys": list(document.key_order)}
+    if keep and (taken or len(trees) > 1):
+        mark = digest([tree.id for tree in document.trees])
+        for position, tree in enumerate(trees):
+            part = {"index": position + 1, "of": len(trees), "document": mark}
+            tree.fields = attach(tree.fields, {}, document=whole, part=part)
+    return [Document(dict(fields), [tree], (), document.origin, document.touched) for tree in trees]
+
+
+class _Projection:
+    def __init__(
+        self, capabilities: Capabilities, report: Report, keep: bool, derived: Callable[[Tree], dict[str, Any]]
+    ) -> None:
+        self.capabilities = capabilities
+        self.derived = derived
+        self.report = report
+        self.keep = keep
+        self.keep_tree = keep and "tree" in capabilities.unknown_keys
+
+    def lose(self, code: str, message: str, kept: bool, **where: Any) -> None:
+        self.report.add(code, message, severity=None if kept else "warning", **where)
+
+    # -- document ----------------------------------------------------------------------------------------------
+
+    def document_fields(self, document: Document) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Fields that the target holds, and those that it does not."""
+        held: dict[str, Any] = {}
+        taken: dict[str, Any] = {}
+        for key, value in document.fields.items():
+            if key in _DOCUMENT_STRUCTURE or self.capabilities.holds(self.capabilities.document_fields, key):
+                held[key] = value
+                continue
+            if _says_nothing(key, value):
+                continue
+            taken[key] = value
+            self.lose("loss.document-field", f"{key} is not written.", self.keep_tree, pointer=f"/{key}")
+        extensions = held.get("extensions")
+        if extensions and "document" not in self.capabilities.unknown_keys:
+            taken["extensions"] = held.pop("extensions")
+            names = sorted(name for name in extensions if name != NAMESPACE)
+            if names:
+                self.lose("loss.extension", "What apps keep for the document is not written.", self.keep_tree,
+                          pointer="/extensions", value=names)  # fmt: skip
+        return held, taken
+
+    # -- tree --------------------------------------------------------------------------------------------------
+
+    def tree(self, tree: Tree) -> Tree:
+        """A tree that fits; shares its nodes' blocks with the source tree."""
+        fields, taken = self.tree_fields(tree)
+        packed = None
+        removed: list[dict[str, Any]] = []
+        projected = Tree(fields, tree.nodes, tree.edges, tree.key_order)
+        if self.capabilities.parents == "one":
+            roots = tree.roots
+            self.report_edges(tree)
+            packed = pack_edges(tree)
+            projected, removed = self.without_notes(projected, tree)
+            projected = projected.with_edges(simple_edges(projected))
+            if roots != tree.fields.get("rootNodeIds"):
+                taken["rootNodeIds"] = tree.fields.get("rootNodeIds")
+            projected.fields["rootNodeIds"] = roots
+        separator = "" if _is_buffer(tree.fields.get("mode")) else "\n\n"
+        projector = NodeProjector(
+            self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator
+        )
+        if self.capabilities != _EVERYTHING:
+            nodes = projected.nodes.transformed(projector)
+            projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
+        if self.capabilities.roots == "one" and len(projected.roots) > 1:
+            projected = self.with_one_root(projected)
+        self.check_depth(projected)
+        if self.keep_tree and (taken or packed or removed):
+            more: dict[str, Any] = {}
+            if packed:
+                more["edges"] = packed
+            if removed:
+                more["nodes"] = removed
+            projected.fields = attach(projected.fields, taken, **more)
+        return projected
+
+    def tree_fields(self, tree: Tree) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Fields that the target holds, and those that it does not."""
+        held: dict[str, Any] = {}
+        taken: dict[str, Any] = {}
+        derived = self.derived(tree)
+        for key, value in tree.fields.items():
+            if key in _TREE_STRUCTURE or (key in derived and derived[key] == value):
+                held[key] = value
+            elif not self.capabilities.holds(self.capabilities.tree_fields, key):
+                taken[key] = value
+                if not _says_nothing(key, value):
+                    self.lose("loss.tree-field", f"{key} is not written.", self.keep_tree, tree=tree.id,
+                              pointer=f"/{key}")  # fmt: skip
+            elif key == "mode" and not self.capabilities.holds(self.capabilities.modes, value):
+                taken[key] = value
+                held[key] = self.capabilities.modes[0]
+                self.lose("loss.tree-field", f"The mode {value!r} is not written.", self.keep_tree, tree=tree.id,
+                          pointer="/mode", value=value)  # fmt: skip
+            elif key in ("createdAt", "updatedAt") and (fitted := self.fitted_time(value)) != value:
+                taken[key] = value
+                if fitted is not None:
+                    held[key] = fitted
+            else:
+                held[key] = value
+        for key, value in derived.items():
+            if key not in held:
+                held[key] = value
+                taken.setdefault(key, None)
+        return held, taken
+
+    def fitted_time(self, value: Any) -> str | None:
+        """A tree's time in the unit that the target has."""
+        unit = self.capabilities.tree_times
+        milliseconds = to_ms(value) if isinstance(value, str) else None
+        if unit == "exact":
+            return cast(str, value)
+        if milliseconds is None or unit == "none":
+            return None
+        return format_ms(milliseconds - milliseconds % 1000 if unit == "second" else milliseconds)
+
+    # -- structure ---------------------------------------------------------------------------------------------
+
+    def report_edges(self, tree: Tree) -> None:
+        """One finding for each thing about an edge that a strict tree cannot hold."""
+        edges, incoming, ids = tree.edges, tree.graph.incoming, tree.nodes.ids
+        seen = bytearray(len(ids))
+        for position, (kind, form, target) in enumerate(zip(edges.kinds, edges.forms, edges.targets, strict=True)):
+            first = kind == CONTINUATION and not seen[target]
+            if kind == CONTINUATION:
+                seen[target] = 1
+            if not form & ODD and first:
+                continue
+            where = {"tree": tree.id, "node": ids[target], "pointer": f"/edges/{position}"}
+            edge = edges[position]
+            sources = [source["nodeId"] for source in edge["sources"]]
+            if kind != CONTINUATION:
+                code = "loss.annotation-edge" if edge["type"] == "annotation" else "loss.edge-type"
+                self.lose(code, f"The edge of type {edge['type']!r} is not written.", self.keep_tree,
+                          value=sources, **where)  # fmt: skip
+                continue
+            if not first:
+                self.lose("loss.extra-parent", f"The node has {incoming[target]} parents; the first one is written.",
+                          self.keep_tree, value=sources, **where)  # fmt: skip
+            elif len(sources) > 1:
+                self.lose("loss.extra-source", "Only the primary source is written.", self.keep_tree,
+                          value=sources, **where)  # fmt: skip
+            elif edge["sources"][0].get("role", "primary") != "primary":
+                self.lose("loss.extra-source", "The source's role is not written.", self.keep_tree,
+                          value=edge["sources"][0].get("role"), **where)  # fmt: skip
+            if set(edge) - {"type", "sources", "targetNodeId"}:
+                details = sorted(set(edge) - {"type", "sources", "targetNodeId"})
+                self.lose("loss.edge-detail", f"Not written of the edge: {', '.join(details)}.", self.keep_tree,
+                          value=details, **where)  # fmt: skip
+
+    def without_notes(self, projected: Tree, tree: Tree) -> tuple[Tree, list[dict[str, Any]]]:
+        """A tree without the notes that only an annotation reaches, and those notes."""
+        notes = tree.attached_notes()
+        if not notes:
+            return projected, []
+        removed = []
+        for ordinal in sorted(notes):
+            node_id = tree.nodes.ids[ordinal]
+            removed.append({"position": ordinal, "node": tree.nodes[node_id]})
+            self.lose("loss.note-node", "The note is not written.", self.keep_tree, tree=tree.id, node=node_id)
+        return projected.without_nodes({tree.nodes.ids[ordinal] for ordinal in notes}), removed
+
+    def with_one_root(self, tree: Tree) -> Tree:
+        """An empty root above several ones, marked so that it goes again on the way back."""
+        roots = tree.roots
+        above = mint_ulid("synthetic-root", tree.id, *roots)
+        self.lose("loss.extra-root", f"{len(roots)} roots are written below an empty one.", self.keep_tree,
+                  tree=tree.id, value=roots)  # fmt: skip
+        nodes = tree.nodes.without(set())
+        node: dict[str, Any] = {
+            "id": above,
+            "content": [{"type": "text", "text": ""}],
+            "author": {"role": "human"},
+            "extensions": {NAMESPACE: {"syntheticRoot": True}},
+        }
+        nodes[above] = cast(Node, node)
+        edges = type(tree.edges)(nodes)
+        for root in roots:
+            edges.add(nodes.ordinals[above], nodes.ordinals[root])
+        for source, target in zip(tree.edges.parents, tree.edges.targets, strict=True):
+            edges.add(source, target)
+        return Tree({**tree.fields, "rootNodeIds": [above]}, nodes, edges, tree.key_order)
+
+    def check_depth(self, tree: Tree) -> None:
+        """Say when the app would not survive the tree's depth; nothing is changed."""
+        limit = self.capabilities.depth
+        if limit is None or len(tree.nodes) <= limit:
+            return
+        deepest = max(tree.graph.depths(tree.root_ordinals), default=0)
+        if deepest > limit:
+            self.report.add(
+                "loss.depth", f"The tree is {deepest} nodes deep; the app survives about {limit}.", tree=tree.id,
+                value=deepest,
+            )  # fmt: skip
+
+
+_EVERYTHING = Capabilities(
+    trees="many",
+    roots="many",
+    parents="many",
+    source_roles="any",
+    edge_types="any",
+    edge_details=True,
+    blocks="any",
+    block_list=True,
+    media=("inline", "bundle"),
+    roles="any",
+    author_names="any",
+    agents=True,
+    meta="any",
+    generation="any",
+    edit_lineage=True,
+    node_times="exact",
+    tree_fields="any",
+    tree_times="exact",
+    modes="any",
+    document_fields="any",
+    unknown_keys=("document", "tree", "node", "edge"),
+)
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    """Values whose absence loses nothing: defaults, and this program's own name."""
+    if key == "generator":
+        return isinstance(value, dict) and value.get("name") == "loomconv"
+    if key == "version":
+        return bool(value == "2.0")
+    return value in (None, "", [], {}) or (key == "mode" and value == "dialogue")
+
+
+def _is_buffer(mode: Any) -> bool:
+    """Whether texts of the tree run on without a break; unknown modes by their name (A18)."""
+    return isinstance(mode, str) and mode.lower() in ("buffer", "document", "prose", "completion")

@@ -1,0 +1,62 @@
+"""Residue: what a projection took out, in the form in which it travels (`residue.schema.json`).
+
+It lives under `extensions.loomconv` of the node, tree or document it came from:
+
+    {"residue": {<key>: <original value>}, "written": {<key>: <digest of what was written, null when left out>}}
+
+A tree's residue can also hold `edges` (see `pack_edges`), `nodes` that the target could not hold, and the residue of
+the document. On the way back a key whose present value still has the written digest gets its original value again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from loomconv import jsontext
+
+__all__ = ["NAMESPACE", "attach", "detach", "digest"]
+
+NAMESPACE = "loomconv"
+
+
+def digest(value: Any) -> str | None:
+    """16 hex digits of the SHA-256 over the value as compact JSON; None for a value that is not there."""
+    if value is None:
+        return None
+    return hashlib.sha256(jsontext.encode(value)).hexdigest()[:16]
+
+
+def attach(holder: dict[str, Any], taken: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A copy of the object with the taken values in its residue; `more` are further members of the record.
+
+    `holder` is the object as it will be written: digests of what it has under the taken keys are recorded.
+    """
+    extensions = dict(holder.get("extensions") or {})
+    record = dict(extensions.get(NAMESPACE) or {})
+    if taken:
+        record["residue"] = taken
+        record["written"] = {key: digest(holder.get(key)) for key in taken}
+    record.update(more)
+    extensions[NAMESPACE] = record
+    return {**holder, "extensions": extensions}
+
+
+def detach(holder: dict[str, Any], *names: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A copy of the object without these members of its record, and the members that were there.
+
+    An emptied record goes, and so does an `extensions` object that held nothing else.
+    """
+    extensions = holder.get("extensions")
+    record = extensions.get(NAMESPACE) if isinstance(extensions, dict) else None
+    if not isinstance(record, dict) or not any(name in record for name in names):
+        return holder, {}
+    found = {name: record[name] for name in names if name in record}
+    rest = {key: value for key, value in record.items() if key not in names}
+    others = {key: value for key, value in extensions.items() if key != NAMESPACE} if not rest else extensions
+    if rest:
+        others = {**extensions, NAMESPACE: rest}
+    copy = {key: value for key, value in holder.items() if key != "extensions"}
+    if others:
+        copy["extensions"] = others
+    return copy, found

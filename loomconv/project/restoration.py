@@ -1,0 +1,185 @@
+"""Putting back what an earlier projection took out.
+
+A value returns when what was written in its place came back unchanged; where it was edited, the edit stands. Nodes are
+restored when they are looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from loomconv.model.document import Document, Tree
+from loomconv.model.edges import EdgeTable
+from loomconv.model.nodes import NodeIndex
+from loomconv.model.types import Node
+from loomconv.project.edges import unpack_edges
+from loomconv.project.residue import NAMESPACE, detach, digest
+from loomconv.report import Report
+
+__all__ = ["join_parts", "part_of", "restore_document"]
+
+_TREE_RECORD = ("residue", "written", "edges", "nodes")
+
+
+def restore_document(document: Document, report: Report) -> None:
+    """Put residue back into the document, in place. Reading it does not count as a change of the document."""
+    if len(document.trees) == 1:
+        _restore_document_fields(document, report)
+    document.fields = _restored(document.fields, report, {})
+    for position, tree in enumerate(document.trees):
+        document.trees[position] = _restore_tree(tree, report)
+
+
+def part_of(document: Document) -> tuple[int, int, str] | None:
+    """Which part of a document of several trees this one is: (number from 1, of how many, digest of the whole)."""
+    if len(document.trees) != 1:
+        return None
+    record = (document.trees[0].fields.get("extensions") or {}).get(NAMESPACE)
+    part = record.get("part") if isinstance(record, dict) else None
+    if not isinstance(part, dict) or not isinstance(part.get("document"), str):
+        return None
+    index, of = part.get("index"), part.get("of")
+    return (index, of, part["document"]) if isinstance(index, int) and isinstance(of, int) else None
+
+
+def join_parts(parts: list[Document]) -> Document:
+    """The document of several trees that the parts, in order, were written from."""
+    whole = parts[0]
+    return Document(
+        whole.fields, [tree for part in parts for tree in part.trees], whole.key_order, whole.origin, whole.touched
+    )
+
+
+def _restore_document_fields(document: Document, report: Report) -> None:
+    tree = document.trees[0]
+    fields, found = detach(tree.fields, "document", "part")
+    whole = found.get("document")
+    if not isinstance(whole, dict):
+        return
+    tree.fields = fields
+    taken = whole.get("fields")
+    if isinstance(taken, dict):
+        document.fields = {**document.fields, **taken}
+    keys = whole.get("keys")
+    if isinstance(keys, list):
+        document.key_order = tuple(key for key in keys if isinstance(key, str))
+    report.add("restore.restored", "Fields of the document were put back.", value=sorted(taken or ()))
+
+
+def _restored(holder: dict[str, Any], report: Report, where: dict[str, str]) -> dict[str, Any]:
+    """The object with its residue put back, key by key, as far as what was written came back unchanged."""
+    holder, found = detach(holder, "residue", "written")
+    taken, written = found.get("residue"), found.get("written")
+    if not isinstance(taken, dict) or not isinstance(written, dict):
+        return holder
+    restored = dict(holder)
+    for key, value in taken.items():
+        if key == "extensions":
+            restored["extensions"] = {**(value or {}), **(restored.get("extensions") or {})}
+        elif digest(holder.get(key)) != written.get(key):
+            report.add("restore.edited", f"{key} was edited; the edit stands.", pointer=f"/{key}", **where)  # type: ignore[arg-type]
+        else:
+            restored[key] = value
+    return restored
+
+
+def _restore_tree(tree: Tree, report: Report) -> Tree:
+    written_fields = tree.fields
+    fields, found = detach(tree.fields, *_TREE_RECORD)
+    tree = _without_synthetic_root(Tree(fields, tree.nodes, tree.edges, tree.key_order))
+    if "residue" in found:
+        tree.fields = _put_back_fields(tree, written_fields, found["residue"], found.get("written"), report)
+    notes, packed = found.get("nodes"), found.get("edges")
+    nodes = _with_notes(tree.nodes, notes) if isinstance(notes, list) else tree.nodes
+    if nodes is not tree.nodes:
+        tree = Tree(tree.fields, nodes, tree.edges.rebuilt(nodes, lambda position: True), tree.key_order)
+    if isinstance(packed, dict):
+        tree = tree.with_edges(_unpacked(tree, packed, report))
+    restored = tree.nodes.transformed(_NodeRestorer(tree.id, report))
+    return Tree(tree.fields, restored, tree.edges.over(restored), tree.key_order)
+
+
+def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written: Any, report: Report) -> dict[str, Any]:
+    """The tree's fields with the taken values, as far as what was written came back unchanged."""
+    if not isinstance(taken, dict) or not isinstance(written, dict):
+        return tree.fields
+    restored = dict(tree.fields)
+    for key, value in taken.items():
+        if digest(came_back.get(key)) != written.get(key):
+            report.add("restore.edited", f"{key} was edited; the edit stands.", tree=tree.id, pointer=f"/{key}")
+        elif value is None:
+            restored.pop(key, None)
+        else:
+            restored[key] = value
+    return restored
+
+
+def _without_synthetic_root(tree: Tree) -> Tree:
+    """The tree without the empty root that a projection put above several ones; its children are the roots again."""
+    for root in tree.roots[:1]:
+        node = tree.nodes[root]
+        record = (node.get("extensions") or {}).get(NAMESPACE)
+        if not (isinstance(record, dict) and record.get("syntheticRoot")):
+            break
+        if any(block.get("text") for block in node["content"]):
+            break  # somebody wrote into it: it is a node now
+        below = tree.graph.children_of(root)
+        current = tree.fields.get("currentNodeId")
+        bare = tree.without_nodes({root})
+        bare.fields["rootNodeIds"] = [*below, *tree.roots[1:]]
+        if current == root:
+            del bare.fields["currentNodeId"]
+        return bare
+    return tree
+
+
+def _with_notes(nodes: NodeIndex, notes: list[Any]) -> NodeIndex:
+    """The index with notes that the target could not hold, each at its former position."""
+    waiting = [
+        (note["position"], note["node"])
+        for note in notes
+        if isinstance(note, dict) and isinstance(note.get("position"), int) and isinstance(note.get("node"), dict)
+    ]
+    waiting = [(position, node) for position, node in waiting if isinstance(node.get("id"), str)]
+    if not waiting:
+        return nodes
+    return nodes.with_inserted({position: cast(Node, node) for position, node in waiting if node["id"] not in nodes})
+
+
+def _unpacked(tree: Tree, packed: dict[str, Any], report: Report) -> EdgeTable:
+    table = EdgeTable(tree.nodes)
+    for edge, gone in unpack_edges(tree, packed):
+        if edge is not None:
+            table.append(edge)
+        if gone is not None:
+            report.add("restore.missing", "An edge was not put back: one of its nodes is gone.", tree=tree.id,
+                       value=[*(source["nodeId"] for source in gone["sources"]), gone["targetNodeId"]])  # fmt: skip
+    return table
+
+
+class _NodeRestorer:
+    """Restores nodes when they are looked at; reports each once."""
+
+    __slots__ = ("_reported", "_report", "_tree")
+
+    def __init__(self, tree: str, report: Report) -> None:
+        self._tree = tree
+        self._report = report
+        self._reported: set[str] = set()
+
+    def __call__(self, node_id: str, node: Node) -> Node:
+        extensions = node.get("extensions")
+        if not extensions or NAMESPACE not in extensions or "residue" not in extensions[NAMESPACE]:
+            return node
+        report = self._report if node_id not in self._reported else Report(limit=0)
+        self._reported.add(node_id)
+        holder, found = detach(cast("dict[str, Any]", node), "residue", "written")
+        taken, written = found["residue"], found.get("written", {})
+        restored = dict(holder)
+        for key, value in taken.items():
+            if digest(holder.get(key)) != written.get(key):
+                report.add("restore.edited", f"{key} was edited; the edit stands.", tree=self._tree, node=node_id,
+                           pointer=f"/{key}")  # fmt: skip
+            else:
+                restored[key] = value
+        return cast(Node, restored)

@@ -1,0 +1,133 @@
+"""Finding plugins and their formats; choosing a format for a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from typing import Any
+
+import pluggy
+
+from loomconv.errors import AmbiguousFormat, PluginFault, UnknownFormat, UsageFault
+from loomconv.format import Confidence, Format, Probe
+from loomconv.registry import hookspecs
+
+__all__ = ["Registry", "default_registry"]
+
+ENTRY_POINT_GROUP = "loomconv"
+# Names of entry points to leave out, separated by commas; for when a broken plugin stands in the way.
+_BLOCK_VARIABLE = "LOOMCONV_WITHOUT_PLUGINS"
+
+
+class Registry:
+    """The installed plugins and the formats that they bring."""
+
+    def __init__(self, plugins: Iterable[tuple[str, Any]] = ()) -> None:
+        self.manager = pluggy.PluginManager("loomconv")
+        self.manager.add_hookspecs(hookspecs)
+        self.formats: dict[str, Format] = {}
+        # Plugins that could not be loaded: entry point name → why.
+        self.broken: dict[str, str] = {}
+        for name, plugin in plugins:
+            self.add(plugin, name)
+
+    @classmethod
+    def from_entry_points(cls) -> Registry:
+        """The plugins of the entry-point group `loomconv`. One that fails to load is noted in `broken`."""
+        blocked = {name.strip() for name in os.environ.get(_BLOCK_VARIABLE, "").split(",")}
+        registry = cls()
+        for entry_point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda found: found.name):
+            if entry_point.name in blocked:
+                continue
+            try:
+                registry.add(entry_point.load(), entry_point.name)
+            except Exception as error:  # a stranger's code: whatever it raises must not stop the others
+                registry.broken[entry_point.name] = f"{type(error).__name__}: {error}"
+        return registry
+
+    def add(self, plugin: Any, name: str) -> None:
+        """Register a plugin (a module or an object with hook implementations) and its formats."""
+        self.manager.register(plugin, name)
+        found: list[Format] = []
+        hook = self.manager.subset_hook_caller(
+            "loomconv_register_formats",
+            [other for other in self.manager.get_plugins() if other is not plugin],
+        )
+        hook(register=found.append)
+        for each in found:
+            if not isinstance(each, Format):
+                raise PluginFault(f"plugin {name!r} registers {each!r}, which is no Format")
+            if each.name in self.formats:
+                raise PluginFault(f"plugin {name!r} registers the format {each.name!r} a second time")
+            self.formats[each.name] = each
+
+    def format(self, name: str) -> Format:
+        """The format of that name. Raises UsageFault, naming the known ones."""
+        if name not in self.formats:
+            known = ", ".join(sorted(self.formats)) or "none"
+            raise UsageFault(f"there is no format {name!r}", next_step=f"Installed formats: {known}.")
+        return self.formats[name]
+
+    def scores(self, probe: Probe) -> list[tuple[Format, Confidence]]:
+        """Formats that recognise the file, surest first; equal scores in order of their names."""
+        found = []
+        for each in self.formats.values():
+            if not each.reads:
+                continue
+            confidence = each.detect(probe)
+            if confidence is not None:
+                found.append((each, confidence))
+        found.sort(key=lambda pair: (-pair[1].score, pair[0].name))
+        return found
+
+    def detect(self, probe: Probe) -> tuple[Format, Confidence]:
+        """The format that the file's content speaks for.
+
+        Raises UnknownFormat, naming the formats that were tried, or AmbiguousFormat, naming those that tie.
+        """
+        found = self.scores(probe)
+        if not found:
+            tried = ", ".join(sorted(name for name, each in self.formats.items() if each.reads))
+            raise UnknownFormat(
+                f"no installed format recognises the content (tried: {tried})",
+                source=probe.name,
+                next_step="If you know the format, name it with --from; `loomconv formats` lists what is installed.",
+            )
+        if len(found) > 1 and found[0][1].score == found[1][1].score:
+            best = [pair for pair in found if pair[1].score == found[0][1].score]
+            reasons = "; ".join(f"{each.name} ({confidence.reason})" for each, confidence in best)
+            raise AmbiguousFormat(
+                f"the content fits several formats equally well: {reasons}",
+                source=probe.name,
+                next_step=f"Choose one, for example with --from {best[0][0].name}.",
+            )
+        return found[0]
+
+    def format_for_name(self, name: str) -> Format:
+        """The format whose suffix the file name has; the longest suffix wins. Raises UsageFault."""
+        lowered = name.lower()
+        fitting = [
+            (len(suffix), each)
+            for each in self.formats.values()
+            if each.writes
+            for suffix in each.suffixes
+            if lowered.endswith(suffix)
+        ]
+        longest = max((length for length, _ in fitting), default=0)
+        best = sorted({each.name for length, each in fitting if length == longest})
+        if len(best) == 1:
+            return self.formats[best[0]]
+        what = f"the suffix of {name!r} fits {', '.join(best)}" if best else f"the suffix of {name!r} names no format"
+        raise UsageFault(what, next_step="Say the target format with --to; `loomconv formats` lists them.")
+
+
+_default: Registry | None = None
+
+
+def default_registry() -> Registry:
+    """The installed plugins, found once a process."""
+    global _default
+    if _default is None:
+        _default = Registry.from_entry_points()
+    return _default

@@ -1,0 +1,304 @@
+"""Topology as the specification wants it: references, duplicates, cycles, roots (OL2-4.1, gaps A2, A5, A6, A19, A47, A49).
+
+Everything is iterative and linear in nodes and edges. Nothing is dropped: an edge that has to go is kept under the
+tree's `extensions.loomconv.removedEdges`, and every repair is one finding.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from loomconv import jsontext
+from loomconv.model.document import Document, Tree
+from loomconv.model.edges import BROKEN, CONTINUATION
+from loomconv.model.ids import mint_ulid
+from loomconv.model.types import Edge
+from loomconv.report import Report
+
+__all__ = ["repair_document"]
+
+
+def repair_document(document: Document, report: Report) -> None:
+    """Mend every tree of the document in place; sets `document.touched` when something had to be changed."""
+    before = sum(report.codes.values())
+    taken: set[str] = set()
+    for position, tree in enumerate(document.trees):
+        _repair_identity(tree, position, taken, report)
+        document.trees[position] = _TreeRepair(tree, report).run()
+    if sum(report.codes.values()) != before:
+        document.touched = True
+
+
+def _repair_identity(tree: Tree, position: int, taken: set[str], report: Report) -> None:
+    """A tree has an id of its own and a title (OL2-4-id, OL2-4-title, A49)."""
+    own = tree.fields.get("id")
+    if not isinstance(own, str) or not own or own in taken:
+        minted = mint_ulid("tree", str(position), str(own))
+        report.add("repair.tree-id", tree=minted, pointer="/id", value=own)
+        if own is not None:
+            _aside(tree)["originalId"] = own
+        tree.fields["id"] = minted
+    taken.add(tree.fields["id"])
+    if not isinstance(tree.fields.get("title"), str):
+        report.add("repair.title", tree=tree.id, pointer="/title", value=tree.fields.get("title"))
+        if tree.fields.get("title") is not None:
+            _aside(tree)["originalTitle"] = tree.fields["title"]
+        tree.fields["title"] = ""
+
+
+def _aside(tree: Tree) -> dict[str, Any]:
+    """The hub's own corner of the tree's extensions."""
+    extensions = tree.fields.get("extensions")
+    if not isinstance(extensions, dict):
+        extensions = {} if extensions is None else {"loomconv": {"originalExtensions": extensions}}
+        tree.fields["extensions"] = extensions
+    own: dict[str, Any] = extensions.setdefault("loomconv", {})
+    return own
+
+
+class _TreeRepair:
+    """One tree under repair; each step leaves `self.tree` valid for the next."""
+
+    def __init__(self, tree: Tree, report: Report) -> None:
+        self.tree = tree
+        self.report = report
+        # Nodes that lost their parent in a repair: they become roots without a further word.
+        self.orphaned: set[int] = set()
+
+    def run(self) -> Tree:
+        if not self.tree.nodes:
+            self.report.add("repair.empty-tree", tree=self.tree.id, pointer="/nodes")
+        if BROKEN in self.tree.edges.kinds:
+            self._remove_broken_edges()
+        self._remove_duplicate_edges()
+        self._rename_edge_ids()
+        self._cut_cycles()
+        self._list_roots()
+        self._check_current()
+        return self.tree
+
+    def found(self, code: str, message: str, **where: Any) -> None:
+        self.report.add(code, message, tree=self.tree.id, **where)
+
+    def _replace_edges(self, changes: dict[int, Edge | bool]) -> None:
+        edges = self.tree.edges.rebuilt(self.tree.nodes, lambda position: changes.get(position, True))
+        self.tree = self.tree.with_edges(edges)
+
+    def _keep_removed(self, position: int, value: Any) -> None:
+        _aside(self.tree).setdefault("removedEdges", []).append({"position": position, "edge": value})
+
+    # -- references --------------------------------------------------------------------------------------------
+
+    def _remove_broken_edges(self) -> None:
+        """Drop sources and edges that lead to nowhere (OL2-4.1-edgeref); what was there is kept aside."""
+        edges, ordinals = self.tree.edges, self.tree.nodes.ordinals
+        changes: dict[int, Edge | bool] = {}
+        for position, kind in enumerate(edges.kinds):
+            if kind != BROKEN:
+                continue
+            if position in edges.unusable:
+                changes[position] = self._mend_unusable(position, edges.unusable[position])
+                continue
+            edge = edges[position]
+            target = edge["targetNodeId"]
+            self._keep_removed(position, edge)
+            if target not in ordinals:
+                self.found("repair.missing-target", "The edge's target is not in the file.", node=target)
+                changes[position] = False
+                continue
+            sources = [source for source in edge["sources"] if source["nodeId"] in ordinals]
+            for source in edge["sources"]:
+                if source["nodeId"] in ordinals:
+                    continue
+                code, what = (
+                    ("repair.missing-parent", "The node's parent is not in the file; it became a root.")
+                    if position in edges.claims
+                    else ("repair.missing-source", "A source of the edge into this node is not in the file.")
+                )
+                self.found(code, what, node=target, value=source["nodeId"])
+            if not edge["sources"]:
+                self.found("repair.bad-edge", "The edge has no sources.", node=target)
+            changes[position] = {**edge, "sources": sources} if sources else False
+            if not sources:
+                self.orphaned.add(ordinals[target])
+        self._replace_edges(changes)
+        if BROKEN in self.tree.edges.kinds:  # a mended edge can still lead to nowhere
+            self._remove_broken_edges()
+
+    def _mend_unusable(self, position: int, value: Any) -> Edge | bool:
+        """An edge without a type is a continuation (OL2-4.4-type); anything else that is no edge goes."""
+        if isinstance(value, dict) and not isinstance(value.get("type"), str):
+            mended: Any = {**value, "type": "continuation"}
+            sources = mended.get("sources")
+            if (
+                isinstance(mended.get("targetNodeId"), str)
+                and isinstance(sources, list)
+                and all(isinstance(source, dict) and isinstance(source.get("nodeId"), str) for source in sources)
+            ):
+                self.found("repair.edge-type", "The edge has no type; it counts as a continuation.",
+                           pointer=f"/edges/{position}", value=value.get("type"))  # fmt: skip
+                edge: Edge = mended
+                return edge
+        self._keep_removed(position, value)
+        self.found("repair.bad-edge", "The value is no edge; it was kept aside.", pointer=f"/edges/{position}")
+        return False
+
+    # -- duplicates --------------------------------------------------------------------------------------------
+
+    def _remove_duplicate_edges(self) -> None:
+        """Keep the first of edges that say exactly the same (A47)."""
+        edges, incoming = self.tree.edges, self.tree.graph.incoming
+        seen: set[bytes] = set()
+        changes: dict[int, Edge | bool] = {}
+        for position, (kind, target) in enumerate(zip(edges.kinds, edges.targets, strict=True)):
+            if kind == CONTINUATION and incoming[target] < 2:
+                continue
+            edge = edges[position]
+            sources = [[source["nodeId"], source.get("role", "primary")] for source in edge["sources"]]
+            key = jsontext.encode([edge["type"], sources, edge["targetNodeId"]])
+            if key in seen:
+                self.found("repair.duplicate-edge", "The edge is there twice.", node=edge["targetNodeId"])
+                self._keep_removed(position, edge)
+                changes[position] = False
+            seen.add(key)
+        if changes:
+            self._replace_edges(changes)
+
+    def _rename_edge_ids(self) -> None:
+        """Nodes and edges share one scope of ids; an edge gives way (OL2-3.2-idscope, A2)."""
+        edges = self.tree.edges
+        if not edges.ids_may_clash():
+            return
+        taken = set(self.tree.nodes.ordinals)
+        changes: dict[int, Edge | bool] = {}
+        for position in range(len(edges)):
+            edge = edges[position]
+            own: Any = edge.get("id")
+            if own is None:
+                continue
+            if not isinstance(own, str) or not own or own in taken:
+                minted = mint_ulid("edge", self.tree.id, str(position), str(own))
+                self.found("repair.edge-id", "The edge's id is taken or no id.", pointer=f"/edges/{position}", value=own)
+                extensions: Any = edge.get("extensions")
+                kept = dict(extensions) if isinstance(extensions, dict) else {}
+                kept["loomconv"] = {**kept.get("loomconv", {}), "originalId": own}
+                changes[position] = {**edge, "id": minted, "extensions": kept}
+                own = minted
+            taken.add(own)
+        if changes:
+            self._replace_edges(changes)
+
+    # -- cycles ------------------------------------------------------------------------------------------------
+
+    def _cut_cycles(self) -> None:
+        """Continuations form no ring (OL2-4.1-acyclic, A5): the link that closes one becomes an annotation."""
+        ringed = _nodes_on_or_behind_rings(self.tree)
+        if not ringed:
+            return
+        edges = self.tree.edges
+        links: dict[int, list[tuple[int, int]]] = {}
+        for position, kind in enumerate(edges.kinds):
+            if kind == CONTINUATION and edges.targets[position] in ringed:
+                for source in dict.fromkeys(edges.sources(position)):
+                    if source in ringed:
+                        links.setdefault(source, []).append((edges.targets[position], position))
+        listed = [self.tree.nodes.ordinals[root] for root in self.tree.listed_roots if root in self.tree.nodes]
+        starts = dict.fromkeys([*(root for root in listed if root in ringed), *sorted(ringed)])
+        changes: dict[int, Edge | bool] = {}
+        for position in _closing_links(starts, links):
+            edge = edges[position]
+            target = edge["targetNodeId"]
+            self.found("repair.cycle", f"A ring of nodes closes at {target!r}; the link into it was cut.", node=target,
+                       value=[source["nodeId"] for source in edge["sources"]])  # fmt: skip
+            extensions = dict(edge.get("extensions") or {})
+            extensions["loomconv"] = {**extensions.get("loomconv", {}), "demotedFrom": edge["type"]}
+            changes[position] = {**edge, "type": "annotation", "extensions": extensions}
+            self.orphaned.add(self.tree.nodes.ordinals[target])
+        self._replace_edges(changes)
+
+    # -- roots and pointers ------------------------------------------------------------------------------------
+
+    def _list_roots(self) -> None:
+        """The roots are the nodes that no continuation points at; listed order first (OL2-4.1-roots, A5, A6)."""
+        tree, graph = self.tree, self.tree.graph
+        ordinals = tree.nodes.ordinals
+        listed = tree.fields.get("rootNodeIds")
+        kept: dict[str, None] = {}
+        if listed is not None and not isinstance(listed, list):
+            self.found("repair.bad-root", "rootNodeIds is not a list.", pointer="/rootNodeIds")
+        for root in listed if isinstance(listed, list) else ():
+            ordinal = ordinals.get(root, -1) if isinstance(root, str) else -1
+            if ordinal < 0:
+                self.found("repair.bad-root", "A listed root is not in the file.", pointer="/rootNodeIds", value=root)
+            elif graph.incoming[ordinal]:
+                self.found("repair.bad-root", "A listed root continues another node.", node=root, value=root)
+            elif root in kept:
+                self.found("repair.bad-root", "A root is listed twice.", node=root, value=root)
+            else:
+                kept[root] = None
+        notes = tree.attached_notes()
+        for ordinal in graph.roots():
+            root = tree.nodes.ids[ordinal]
+            if root in kept or ordinal in notes:
+                continue
+            if listed and ordinal not in self.orphaned:
+                self.found("repair.unlisted-root", "A root was not listed.", node=root)
+            kept[root] = None
+        if list(kept) != listed:
+            tree.fields["rootNodeIds"] = list(kept)
+
+    def _check_current(self) -> None:
+        """A current node that is not there is none (A19)."""
+        current = self.tree.fields.get("currentNodeId")
+        if current is None or (isinstance(current, str) and current in self.tree.nodes):
+            return
+        self.found("repair.bad-current", "The current node is not in the file.", pointer="/currentNodeId", value=current)
+        _aside(self.tree)["originalCurrentNodeId"] = current
+        del self.tree.fields["currentNodeId"]
+
+
+def _nodes_on_or_behind_rings(tree: Tree) -> set[int]:
+    """Ordinals that cannot be reached in topological order: members of rings and what hangs below them."""
+    graph = tree.graph
+    waiting = [0] * len(tree.nodes)
+    for child in graph.links():
+        waiting[child] += 1
+    ready = deque(ordinal for ordinal, count in enumerate(waiting) if not count)
+    placed = 0
+    while ready:
+        placed += 1
+        for child in graph.children(ready.popleft()):
+            waiting[child] -= 1
+            if not waiting[child]:
+                ready.append(child)
+    if placed == len(waiting):
+        return set()
+    return {ordinal for ordinal, count in enumerate(waiting) if count > 0}
+
+
+def _closing_links(starts: dict[int, None], links: dict[int, list[tuple[int, int]]]) -> list[int]:
+    """Edge positions that close a ring, found by depth-first search from the starts in order."""
+    new, open_, done = 0, 1, 2
+    state = dict.fromkeys(starts, new)
+    closing: dict[int, None] = {}
+    for start in starts:
+        if state[start] != new:
+            continue
+        state[start] = open_
+        stack = [(start, iter(links.get(start, ())))]
+        while stack:
+            ordinal, rest = stack[-1]
+            for target, position in rest:
+                if state[target] == open_:
+                    closing[position] = None
+                elif state[target] == new:
+                    state[target] = open_
+                    stack.append((target, iter(links.get(target, ()))))
+                    break
+            else:
+                state[ordinal] = done
+                stack.pop()
+    return sorted(closing)
+
+

@@ -1,0 +1,21 @@
+"""Bytes in and bytes out, safely: opened sources, bounded containers, output that is complete or absent."""
+
+from __future__ import annotations
+
+from loomconv.storage.companions import companion_path, residue_path
+from loomconv.storage.incident import Incident
+from loomconv.storage.limits import Limits
+from loomconv.storage.output import AtomicFile, AtomicGroup, Sink
+from loomconv.storage.source import Source, open_source
+
+__all__ = [
+    "AtomicFile",
+    "AtomicGroup",
+    "Incident",
+    "Limits",
+    "Sink",
+    "Source",
+    "companion_path",
+    "open_source",
+    "residue_path",
+]

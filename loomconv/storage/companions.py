@@ -1,0 +1,39 @@
+"""Names of the files that a conversion writes beside the one it was asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from loomconv.errors import UsageFault
+
+__all__ = ["RESIDUE_SUFFIX", "companion_path", "residue_path"]
+
+RESIDUE_SUFFIX = ".loomconv-residue.json"
+
+# Letters before the last suffix belong to it (`.openloom.json`, `.loom.jsonl`); `v1.2.json` has one suffix only.
+_SUFFIXES = re.compile(r"(?<=.)(?:\.[A-Za-z][A-Za-z-]{0,15})?\.[A-Za-z0-9]{1,16}\Z", re.DOTALL)
+
+
+def companion_path(dst: Path, n: int) -> Path:
+    """The file for the `n`-th tree where a file holds one: `story.openloom.json` gives `story-2.openloom.json` for 2.
+
+    The first tree goes to `dst` itself. Raises UsageFault for standard output, which has no companions.
+    """
+    _refuse_stream(dst)
+    if n == 1:
+        return dst
+    match = _SUFFIXES.search(dst.name)
+    cut = match.start() if match else len(dst.name)
+    return dst.with_name(f"{dst.name[:cut]}-{n}{dst.name[cut:]}")
+
+
+def residue_path(dst: Path) -> Path:
+    """The file that holds what `dst` could not: its name with `.loomconv-residue.json` after it; UsageFault for `-`."""
+    _refuse_stream(dst)
+    return dst.with_name(dst.name + RESIDUE_SUFFIX)
+
+
+def _refuse_stream(dst: Path) -> None:
+    if str(dst) == "-":
+        raise UsageFault("standard output has no files beside it", next_step="Name an output file instead of `-`.")

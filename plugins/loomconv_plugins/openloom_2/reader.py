@@ -1,0 +1,357 @@
+"""Reading OpenLoom 2.0: the envelope is decoded, nodes and edges stay bytes unless something about them is odd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from loomconv import jsontext
+from loomconv.errors import InvalidDocument, UnreadableFile
+from loomconv.format import ReadContext
+from loomconv.model import Document, Tree, TreeBuilder
+from loomconv.model.edges import EdgeTable
+from loomconv.model.types import Node
+from loomconv.storage import Source
+from loomconv_plugins.openloom_2.probe import probe_node, string_count
+
+__all__ = ["read", "source_key_orders"]
+
+_Blocks = Mapping[str, Any]
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class _TreeText(msgspec.Struct, forbid_unknown_fields=True):
+    """A tree whose keys are all known: everything in one pass over the text."""
+
+    nodes: dict[str, msgspec.Raw]
+    edges: list[msgspec.Raw] | msgspec.UnsetType = msgspec.UNSET
+    id: Any = msgspec.UNSET
+    title: Any = msgspec.UNSET
+    description: Any = msgspec.UNSET
+    mode: Any = msgspec.UNSET
+    systemContext: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    rootNodeIds: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    currentNodeId: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    createdAt: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    updatedAt: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    tags: Any = msgspec.UNSET
+    agents: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    extensions: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _DocumentText(msgspec.Struct, forbid_unknown_fields=True):
+    trees: list[_TreeText]
+    format: Any = msgspec.UNSET
+    version: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    exportedAt: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    generator: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    agents: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    extensions: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode_document = msgspec.json.Decoder(_DocumentText).decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+# From this size on the pass that keeps the order of keys is left to the writer, which hardly ever needs it.
+_LARGE = 1 << 20
+
+
+def read(source: Source, context: ReadContext) -> Document:
+    """The document; nodes are looked at once, strictly, and decoded only when that look finds something odd.
+
+    Raises InvalidDocument for another format, an unknown major version, or a document without trees (OL2-3-trees),
+    UnreadableFile with line, column and byte for text that is no JSON.
+    """
+    envelope = _fast_envelope(source)
+    if envelope is None:
+        value = context.load_json(source, max_depth=context.limits.nesting)
+        if not isinstance(value, dict):
+            raise InvalidDocument("the top level is not an object", source=source.name)
+        envelope = _Envelope(value, value.get("trees"), tuple(value))
+    _check_document(envelope, source, context)
+    fields = {key: value for key, value in envelope.fields.items() if key != "trees"}
+    document = Document(fields, [], envelope.key_order)
+    strings = 0
+    for position, tree in enumerate(envelope.trees):
+        reader = _TreeReader(context, position)
+        document.trees.append(reader.read(tree))
+        strings += reader.strings
+    if envelope.is_text:
+        _account_for_keys(source, document, strings, context)
+    return document
+
+
+class _Envelope:
+    """A document's own fields and its trees, whichever way they were decoded."""
+
+    def __init__(self, fields: dict[str, Any], trees: Any, key_order: tuple[str, ...], is_text: bool = False) -> None:
+        self.fields = fields
+        self.trees: list[Any] = trees if isinstance(trees, list) else []
+        self.key_order = key_order
+        self.is_text = is_text
+
+
+def _fast_envelope(source: Source) -> _Envelope | None:
+    """The envelope with nodes and edges as bytes, None when the fast decoder refuses the text."""
+    try:
+        if source.size >= _LARGE:
+            try:
+                text = _decode_document(source.data)
+                return _Envelope(_plain(text, "trees"), text.trees, (), is_text=True)
+            except msgspec.ValidationError:
+                pass  # unknown keys or odd types: keep them, which takes another pass
+        top = _decode_object(source.data)
+        trees = [_tree_object(block) for block in _decode_list(top["trees"])] if "trees" in top else None
+        fields = {key: jsontext.decode(block) for key, block in top.items() if key != "trees"}
+        return _Envelope(fields, trees, tuple(top), is_text=True)
+    except (*_REFUSED, UnreadableFile):
+        return None
+
+
+def _plain(text: Any, *left_out: str) -> dict[str, Any]:
+    """The fields of an envelope struct that were there, decoded."""
+    fields = {}
+    for key in text.__struct_fields__:
+        value = getattr(text, key)
+        if key not in left_out and value is not msgspec.UNSET:
+            fields[key] = jsontext.decode(value) if isinstance(value, msgspec.Raw) else value
+    return fields
+
+
+def _tree_object(block: msgspec.Raw) -> Any:
+    """A tree as a mapping whose nodes and edges are bytes; the plain value when it is no such object."""
+    try:
+        tree: dict[str, Any] = dict(_decode_object(block))
+        for key, raw in tree.items():
+            if key == "nodes":
+                tree[key] = _decode_object(raw)
+            elif key == "edges":
+                tree[key] = _decode_list(raw)
+            else:
+                tree[key] = jsontext.decode(raw)
+    except msgspec.ValidationError:
+        return jsontext.decode(block)
+    return tree
+
+
+def source_key_orders(data: Any) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The order of keys of the document and of each tree in a text that the fast decoder takes."""
+    top = _decode_object(data)
+    return tuple(top), [tuple(_decode_object(tree)) for tree in _decode_list(top["trees"])]
+
+
+def _check_document(envelope: _Envelope, source: Source, context: ReadContext) -> None:
+    """Format, version and trees (OL2-3-format, OL2-3.1-*, OL2-3-trees, A11)."""
+    fields, report = envelope.fields, context.report
+    if fields.get("format") != "open-loom":
+        raise InvalidDocument(
+            'the document is not OpenLoom 2: "format" is not "open-loom"',
+            source=source.name,
+            pointer="/format",
+            next_step="`loomconv inspect` says what it looks like.",
+        )
+    version = fields.get("version")
+    text = str(version) if isinstance(version, str | int | float) and not isinstance(version, bool) else ""
+    major, dot, minor = text.partition(".")
+    if version is None or text == "":
+        report.add("read.version", "The version is missing; 2.0 is assumed.", pointer="/version", value=version)
+    elif major != "2":
+        raise InvalidDocument(
+            f"the document is OpenLoom {text[:20]}, and only 2.x is known",
+            source=source.name,
+            pointer="/version",
+            next_step="Export it as OpenLoom 2, or look for a newer loomconv.",
+        )
+    elif not isinstance(version, str) or not dot or not minor:
+        report.add("read.version", "The version is oddly written; it is read as 2.0.", pointer="/version", value=version)
+    elif minor != "0":
+        report.add("read.version", f"The version is {text}; what 2.0 does not know is kept.", pointer="/version")
+    if not isinstance(version, str) or not dot:
+        fields["version"] = "2.0"
+        context.touched = True
+    if not envelope.trees:
+        raise InvalidDocument(
+            "the document has no trees",
+            source=source.name,
+            pointer="/trees",
+            next_step="There is nothing to convert in it.",
+        )
+
+
+class _TreeReader:
+    """Reads one tree and counts the strings of its text."""
+
+    def __init__(self, context: ReadContext, position: int) -> None:
+        self.context = context
+        self.report = context.report
+        self.position = position
+        self.strings = 0
+        # Ids inside nodes that differ from the keys they stand under (A1): id → keys.
+        self.aliases: dict[str, list[str]] = {}
+        # What nodes say that they were edited from, to be checked when all nodes are known (A20).
+        self.lineage: list[tuple[str, str]] = []
+
+    def read(self, value: Any) -> Tree:
+        fields, nodes, edges, key_order = self._parts(value)
+        builder = self.context.builder(fields)
+        self._read_nodes(builder, nodes)
+        tree = builder.build()
+        tree.key_order = key_order
+        aliases = {inner: keys[0] for inner, keys in self.aliases.items() if len(keys) == 1}
+        aliases = {inner: key for inner, key in aliases.items() if inner not in tree.nodes}
+        self._read_edges(tree.edges, edges, aliases)
+        if aliases:
+            self._point_at_keys(tree, aliases)
+        for node_id, origin in self.lineage:
+            if origin not in tree.nodes:
+                self.report.add("repair.bad-lineage", node=node_id, tree=tree.id, pointer="/editedFrom", value=origin)
+        return tree
+
+    def _parts(self, value: Any) -> tuple[dict[str, Any], _Blocks, Iterable[Any], tuple[str, ...]]:
+        """Fields, nodes, edges and key order of a tree in any of its decoded forms."""
+        if isinstance(value, _TreeText):
+            fields = _plain(value, "nodes", "edges")
+            given: Any = [] if value.edges is msgspec.UNSET else value.edges
+            nodes: Any = value.nodes
+            key_order: tuple[str, ...] = ()
+            missing = value.edges is msgspec.UNSET
+        else:
+            if not isinstance(value, dict):
+                self.report.add("read.bad-value", "A tree is not an object.", pointer=f"/trees/{self.position}")
+                self.context.touched = True
+                value = {"extensions": {"loomconv": {"originalTree": value}}}
+            fields = {key: item for key, item in value.items() if key not in ("nodes", "edges")}
+            nodes, given, key_order = value.get("nodes"), value.get("edges"), tuple(value)
+            missing = given is None
+        where = f"/trees/{self.position}"
+        if not isinstance(nodes, dict):
+            self.report.add("read.bad-value", "The tree's nodes are not an object.", pointer=f"{where}/nodes")
+            self._keep_aside(fields, "originalNodes", nodes)
+            nodes = {}
+        if missing:
+            self.report.add("read.bad-value", "The tree has no edges.", pointer=f"{where}/edges")
+            self.context.touched = True
+        elif not isinstance(given, list):
+            self.report.add("read.bad-value", "The tree's edges are not a list.", pointer=f"{where}/edges")
+            self._keep_aside(fields, "originalEdges", given)
+        self._count_envelope(fields, missing)
+        return fields, nodes, given if isinstance(given, list) else [], key_order
+
+    def _keep_aside(self, fields: dict[str, Any], name: str, value: Any) -> None:
+        self.context.touched = True
+        if value is not None:
+            extensions = fields.get("extensions")
+            fields["extensions"] = extensions = dict(extensions) if isinstance(extensions, dict) else {}
+            extensions["loomconv"] = {**extensions.get("loomconv", {}), name: value}
+
+    def _count_envelope(self, fields: dict[str, Any], no_edges: bool) -> None:
+        self.strings += jsontext.strings_in_value(fields) + 1 + (not no_edges)
+
+    # -- nodes -------------------------------------------------------------------------------------------------
+
+    def _read_nodes(self, builder: TreeBuilder, nodes: _Blocks) -> None:
+        add_block, strings = builder.nodes.add_block, len(nodes)
+        lineage, unset = self.lineage, msgspec.UNSET
+        for node_id, block in nodes.items():
+            if type(block) is not msgspec.Raw:
+                self._look_closely(builder, node_id, block, None)
+                continue
+            try:
+                node = probe_node(block)
+            except _REFUSED:
+                strings += self._look_at_block(builder, node_id, block)
+                continue
+            if node.id != node_id:
+                strings += self._look_at_block(builder, node_id, block)
+                continue
+            strings += string_count(node)
+            if node.editedFrom is not unset:
+                lineage.append((node_id, cast(str, node.editedFrom)))
+            add_block(node_id, block)
+        self.strings += strings
+
+    def _look_at_block(self, builder: TreeBuilder, node_id: str, block: msgspec.Raw) -> int:
+        """The close look at a node that is bytes; gives the number of its strings."""
+        value = jsontext.decode(block)
+        self._look_closely(builder, node_id, value, block)
+        return jsontext.strings_in_value(value)
+
+    def _look_closely(self, builder: TreeBuilder, node_id: str, value: Any, block: msgspec.Raw | None) -> None:
+        if not isinstance(value, dict):
+            self.report.add("read.opaque-node", node=node_id, pointer=f"/nodes/{node_id}")
+            value = {
+                "id": node_id,
+                "content": [],
+                "author": {"role": "human"},
+                "extensions": {"loomconv": {"opaque": value}},
+            }
+            block = None
+        self._note_references(node_id, value)
+        builder.add_node(node_id, cast(Node, value), block)
+
+    def _note_references(self, node_id: str, value: dict[str, Any]) -> None:
+        inner, origin, generation = value.get("id"), value.get("editedFrom"), value.get("generation")
+        if isinstance(inner, str) and inner != node_id:
+            self.aliases.setdefault(inner, []).append(node_id)
+        if isinstance(origin, str):
+            self.lineage.append((node_id, origin))
+        if isinstance(generation, dict):
+            self.report.count("generations")
+            if generation.get("contentHash") is not None:
+                self.report.count("contentHashes")
+            if generation.get("rawResponse") is not None:
+                self.report.count("rawResponses")
+
+    # -- edges and references ----------------------------------------------------------------------------------
+
+    def _read_edges(self, table: EdgeTable, edges: Iterable[Any], aliases: dict[str, str]) -> None:
+        for edge in edges:
+            if aliases:
+                edge = jsontext.decode(edge) if type(edge) is msgspec.Raw else edge
+                table.append(self._with_keys(edge, aliases))
+            elif type(edge) is msgspec.Raw:
+                table.append_block(edge)
+            else:
+                table.append(edge)
+        self.strings += table.strings
+
+    def _with_keys(self, edge: Any, aliases: dict[str, str]) -> Any:
+        """The edge with references to inner ids pointed at the keys (A1)."""
+        if not isinstance(edge, dict) or not isinstance(edge.get("sources"), list):
+            return edge
+        pointed = dict(edge)
+        if edge.get("targetNodeId") in aliases:
+            pointed["targetNodeId"] = aliases[edge["targetNodeId"]]
+        pointed["sources"] = [
+            {**source, "nodeId": aliases[source["nodeId"]]}
+            if isinstance(source, dict) and source.get("nodeId") in aliases
+            else source
+            for source in edge["sources"]
+        ]
+        if pointed != edge:
+            self.report.add("repair.bad-reference", node=pointed.get("targetNodeId"), pointer="/edges")
+            self.context.touched = True
+        return pointed
+
+    def _point_at_keys(self, tree: Tree, aliases: dict[str, str]) -> None:
+        roots, current = tree.fields.get("rootNodeIds"), tree.fields.get("currentNodeId")
+        if isinstance(roots, list):
+            tree.fields["rootNodeIds"] = [aliases.get(root, root) if isinstance(root, str) else root for root in roots]
+        if isinstance(current, str):
+            tree.fields["currentNodeId"] = aliases.get(current, current)
+
+
+# -- duplicate keys ------------------------------------------------------------------------------------------------
+
+
+def _account_for_keys(source: Source, document: Document, strings_in_trees: int, context: ReadContext) -> None:
+    """Notice keys that are there twice: the text then has more strings than the values that were decoded.
+
+    The nodes' own bytes are kept in any case, so that the same format loses nothing; what another format loses is said.
+    """
+    if jsontext.strings_in_text(source.data) != strings_in_trees + jsontext.strings_in_value(document.fields) + 1:
+        oddities = jsontext.parse_exact(source.data).oddities
+        context.note([oddity for oddity in oddities if oddity.kind == "duplicate-key"])
