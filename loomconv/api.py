@@ -6,7 +6,7 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,10 +16,10 @@ from loomconv.examination import Examiner
 from loomconv.format import Confidence, Format, Probe, ReadContext, WriteContext
 from loomconv.jsontext import Layout
 from loomconv.model.document import Document, Origin
+from loomconv.model.record import NAMESPACE, extensions_of, own_record
 from loomconv.options import ConversionOptions
 from loomconv.privacy import Withholder, contained_parts
 from loomconv.project import project_document, restore_document
-from loomconv.project.residue import NAMESPACE
 from loomconv.project.restoration import join_parts, part_of
 from loomconv.registry import Registry, default_registry
 from loomconv.repair import repair_document
@@ -28,7 +28,8 @@ from loomconv.storage import AtomicGroup, Source, companion_path, open_source
 
 __all__ = ["Conversion", "Detection", "collector_paused", "convert", "detect", "dump", "load"]
 
-Where = str | os.PathLike[str] | bytes
+# A path, `-` for a standard stream, the bytes of a file, or a source that is open already (and stays so).
+Where = str | os.PathLike[str] | bytes | Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,20 @@ def detect(where: Where, *, options: ConversionOptions | None = None, registry: 
     """The format of a file, by its content. Raises UnknownFormat, AmbiguousFormat, UnreadableFile."""
     options = options or ConversionOptions()
     registry = registry or default_registry()
-    with open_source(where, options.limits) as source:
+    with _open(where, options) as source:
         probe = Probe(source.data, source.name)
         chosen, confidence = registry.detect(probe)
-        return Detection(
-            chosen.name, confidence, tuple((each.name, found) for each, found in registry.scores(probe))
-        )
+        return Detection(chosen.name, confidence, tuple((each.name, found) for each, found in registry.scores(probe)))
+
+
+@contextmanager
+def _open(where: Where, options: ConversionOptions) -> Iterator[Source]:
+    """The source, closed afterwards unless it was open before."""
+    if isinstance(where, Source):
+        yield where
+        return
+    with open_source(where, options.limits) as source:
+        yield source
 
 
 def load(
@@ -102,7 +111,7 @@ class _Reading:
         self.truncated = False
 
     def load(self, where: Where, name: str | None) -> Document:
-        source = open_source(where, self.options.limits)
+        source = where if isinstance(where, Source) else open_source(where, self.options.limits)
         with collector_paused():
             document, chosen = self._read(source, name)
             part = part_of(document)
@@ -117,14 +126,14 @@ class _Reading:
         chosen = self.registry.format(name) if name else self.registry.detect(probe)[0]
         if not chosen.reads:
             raise UsageFault(f"{chosen.name} cannot be read", source=source.name)
-        self.report.source = {"name": source.name, "format": chosen.name, "container": source.container}
+        self.report.source = _described(source, chosen)
         self.report.declare(chosen.finding_codes)
         examiner = Examiner(source, self.report, self.options)
         context = ReadContext(
             report=self.report,
             limits=self.options.limits,
             assume_timezone=self.options.assume_timezone,
-            options=_format_options(chosen, self.options, "read"),
+            options=self.options.of_format(chosen, "read"),
             examine=examiner.node,
         )
         try:
@@ -134,7 +143,8 @@ class _Reading:
             raise
         if not isinstance(document, Document):
             raise PluginFault(f"the format {chosen.name} gave no document", source=source.name)
-        layout = jsontext.recognise_layout(probe.head, bytes(source.data[-4096:]))
+        # A byte order mark is passed over on reading and never written (A39).
+        layout = replace(jsontext.recognise_layout(probe.head, bytes(source.data[-4096:])), bom=False)
         document.origin = Origin(chosen.name, source.name, source.data, layout, source.container)
         examiner.fields(document)
         document.touched |= context.touched or examiner.changed or context.truncated
@@ -156,7 +166,7 @@ class _Reading:
                 if part_of(other) != (number, of, mark):
                     break
                 parts.append(other)
-        self.report.source = {"name": source.name, "format": chosen.name, "container": source.container}
+        self.report.source = _described(source, chosen)
         if len(parts) < of:
             self.report.add(
                 "restore.missing",
@@ -184,6 +194,12 @@ class _Reading:
         return {each.namespace: each.private_keys() for each in self.registry.formats.values()}
 
 
+def _described(source: Source, chosen: Format) -> dict[str, Any]:
+    """The report's word on its source: no folders in it, so that reports do not depend on the machine."""
+    name = "-" if source.name == "<stdin>" else Path(source.name).name
+    return {"name": name, "format": chosen.name, "container": source.container}
+
+
 def _choose_tree(document: Document, wanted: str) -> None:
     """Keep one tree of several, chosen by id or number."""
     by_id = [tree for tree in document.trees if tree.id == wanted]
@@ -209,21 +225,6 @@ def _count(document: Document, report: Report) -> None:
             report.add("privacy.contains", f"The document holds {number} of: {part}; `--without {part}` leaves it out.")
 
 
-def _format_options(chosen: Format, options: ConversionOptions, applies_to: str) -> dict[str, str]:
-    """The format's own options with their defaults filled in. Raises UsageFault for an unknown name or value."""
-    given = dict(options.format_options.get(chosen.name, {}))
-    known = {option.name: option for option in chosen.options}
-    for name, value in given.items():
-        if name not in known:
-            raise UsageFault(f"{chosen.name} has no option {name!r}")
-        if value not in known[name].choices:
-            choices = ", ".join(known[name].choices)
-            raise UsageFault(f"{chosen.name}-{name} cannot be {value!r}", next_step=f"Choose one of: {choices}.")
-    return {
-        name: given.get(name, option.default) for name, option in known.items() if option.applies_to == applies_to
-    }
-
-
 def dump(
     document: Document,
     where: str | os.PathLike[str],
@@ -237,7 +238,8 @@ def dump(
     """Write a document as any format, to a path or to `-`; gives the names of the files written.
 
     All files appear when every one is complete, or none does. A target that holds one tree a file gets the further
-    trees in numbered files beside the first. Raises ConversionRefused with `options.strict` when anything would be lost.
+    trees in numbered files beside the first. Raises ConversionRefused with
+    `options.strict` when anything would be lost.
     """
     options, report, registry = options or ConversionOptions(), report or Report(), registry or default_registry()
     target = registry.format(format) if format else registry.format_for_name(os.fspath(where))
@@ -252,8 +254,11 @@ def dump(
                 f"{target.name} holds one tree a file, and the document has {len(parts)}",
                 next_step="Choose one with --tree, or name an output file.",
             )
-        files = [name if number == 1 else str(companion_path(Path(name), number)) for number in range(1, len(parts) + 1)]
-        report.target = {"name": name, "format": target.name, "files": files}
+        files = [
+            name if number == 1 else str(companion_path(Path(name), number)) for number in range(1, len(parts) + 1)
+        ]
+        names = [Path(file).name for file in files]
+        report.target = {"name": names[0], "format": target.name, "files": names}
         with AtomicGroup(fsync=options.fsync, stdout=stdout) as group:
             for path, part in zip(files, parts, strict=True):
                 with group.open(path) as sink:
@@ -264,7 +269,7 @@ def dump(
                         report=report,
                         layout=layout or target.layout,
                         layout_is_original=layout is not None,
-                        options=_format_options(target, options, "write"),
+                        options=options.of_format(target, "write"),
                         name=Path(path).name,
                         exported_at=options.exported_at,
                     )
@@ -297,9 +302,10 @@ def _prepared(
 
 def _with_layouts(document: Document, target: Format, options: ConversionOptions) -> tuple[Document, Layout | None]:
     """Note how the source was laid out, for its way home, and take out how the target's file was."""
-    extensions = dict(document.fields.get("extensions") or {})
-    record = dict(extensions.get(NAMESPACE) or {})
-    layouts = dict(record.get("layouts") or {})
+    extensions = dict(extensions_of(document.fields))
+    record = own_record(document.fields)
+    known = record.get("layouts")
+    layouts = dict(known) if isinstance(known, dict) else {}
     own = layouts.pop(target.name, None)
     origin = document.origin
     if origin is not None and origin.format != target.name and options.residue == "embed":
@@ -349,7 +355,5 @@ def convert(
     chosen = registry.format(target_format) if target_format else registry.format_for_name(os.fspath(target))
     reading = _Reading(options, report, registry)
     document = reading.load(source, source_format)
-    files = dump(
-        document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout
-    )
+    files = dump(document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout)
     return Conversion(report, files, reading.truncated)

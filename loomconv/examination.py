@@ -6,7 +6,7 @@ import base64
 import re
 from typing import Any, cast
 
-from loomconv.media.check import MEDIA_TYPES, check_block
+from loomconv.media.check import MEDIA_TYPES, MediaChecker
 from loomconv.model.document import Document
 from loomconv.model.types import Node
 from loomconv.options import ConversionOptions
@@ -31,6 +31,7 @@ class Examiner:
         self.options = options
         self.changed = False
         self._inlined: set[str] = set()
+        self._media = MediaChecker(source.read_member, options.limits)
 
     def node(self, node_id: str, node: Node) -> Node:
         """The node to keep: the very same object when nothing about it had to be changed."""
@@ -67,10 +68,15 @@ class Examiner:
 
     def _check_medium(self, node: Node, node_id: str, position: int) -> Node:
         block = node["content"][position]
-        incidents = check_block(block, member_bytes=self.source.read_member, limits=self.options.limits)
+        incidents = self._media.check(block)
         for incident in incidents:
-            self.report.add(f"media.{incident.kind}", _sentence(incident.message), node=node_id,
-                            pointer=f"/content/{position}", value=incident.value)  # fmt: skip
+            self.report.add(
+                f"media.{incident.kind}",
+                _sentence(incident.message),
+                node=node_id,
+                pointer=f"/content/{position}",
+                value=incident.value,
+            )
         reference = block.get("ref")
         if incidents or not isinstance(reference, str) or reference not in self.source.members:
             return node

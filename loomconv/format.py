@@ -167,7 +167,7 @@ class ReadContext:
     def note(self, oddities: list[Oddity]) -> None:
         """Turn what the JSON reader saw into findings."""
         for oddity in oddities:
-            if oddity.kind in ("non-finite-number", "bad-encoding"):
+            if oddity.kind in ("bom", "non-finite-number", "bad-encoding"):
                 self.touched = True
             if oddity.kind == "truncated":
                 self.truncated = True

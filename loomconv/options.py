@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from loomconv.errors import UsageFault
 from loomconv.storage.limits import Limits
+
+if TYPE_CHECKING:
+    from loomconv.format import Format
 
 __all__ = ["ConversionOptions"]
 
@@ -33,3 +37,17 @@ class ConversionOptions:
     # How many findings of one code are kept one by one; None: all. Counts are always complete.
     findings_limit: int | None = 1000
     fsync: bool = False
+
+    def of_format(self, chosen: Format, applies_to: Literal["read", "write"]) -> dict[str, str]:
+        """The format's own options with their defaults filled in. Raises UsageFault for an unknown name or value."""
+        given = dict(self.format_options.get(chosen.name, {}))
+        known = {option.name: option for option in chosen.options}
+        for name, value in given.items():
+            if name not in known:
+                raise UsageFault(f"{chosen.name} has no option {name!r}")
+            if value not in known[name].choices:
+                choices = ", ".join(known[name].choices)
+                raise UsageFault(f"{chosen.name}-{name} cannot be {value!r}", next_step=f"Choose one of: {choices}.")
+        return {
+            name: given.get(name, option.default) for name, option in known.items() if option.applies_to == applies_to
+        }

@@ -14,7 +14,7 @@ __all__ = ["Fault", "next_token", "read_number", "read_string", "read_word"]
 _WORDS: Final = (*LITERALS, "NaN", "Infinity", "-Infinity")
 
 
-class Fault(Exception):  # noqa: N818 - never leaves this package
+class Fault(Exception):
     """The reader cannot go on: why, and at which character. `at_end` if all was well as far as the text goes.
 
     `partial` is what there was of a string value that the end of the text cuts.

@@ -9,10 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from loomconv.errors import LimitExceeded, Place, TruncatedInput, UnreadableFile
 from loomconv.jsontext.closer_look import Fault, next_token, read_number, read_string, read_word
@@ -21,13 +22,14 @@ from loomconv.jsontext.grammar import AFTER, ELEMENT, LITERALS, MEMBER
 from loomconv.jsontext.places import BOM, Bytes, Oddity, OddityKind, PlaceFinder, pointer_of
 from loomconv.jsontext.values import NOTHING, float_from_token, int_from_token
 
-__all__ = ["NonFinite", "Parsed", "Reader", "decoded_text", "parse_exact"]
+__all__ = ["NonFinite", "Parsed", "Reader", "decoded", "parse_exact"]
 
 NonFinite: TypeAlias = Literal["null", "error"]
 
 _DEEP: Final = 1000
 _MEMO_LIMIT: Final = 8192
-_BAD_RUNS_SHOWN: Final = 100
+_LISTED: Final = 10_000
+_BAD_RUNS_LISTED: Final = 100
 _BAD_RUN = re.compile("[\udc80-\udcff]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Any escape; group 1 only if it is half a character.
@@ -61,10 +63,10 @@ def parse_exact(
     number at the very end, which may have lost digits), open containers are closed, and the oddity "truncated" says
     where. Without any container there is nothing to salvage, and it raises all the same.
 
-    Cost: linear in the bytes at any depth, some ten times that of msgspec; the decoded text is held meanwhile.
+    Cost: linear in the bytes at any depth, some five to ten times that of msgspec; the decoded text is held meanwhile.
     """
-    text, first_byte = decoded_text(data)
-    reader = Reader(text, first_byte, non_finite=non_finite, max_depth=max_depth)
+    reader = Reader(decoded(data), non_finite=non_finite, max_depth=max_depth)
+    text = reader.text
     with collector_paused(len(text)):
         try:
             reader.run()
@@ -76,15 +78,26 @@ def parse_exact(
     return Parsed(reader.root, sorted(reader.oddities, key=lambda oddity: oddity.place.byte))
 
 
-def decoded_text(data: Bytes, *, complete: bool = True) -> tuple[str, int]:
-    """The text without its BOM, and the length of the BOM in bytes.
+class Decoded(NamedTuple):
+    """A text without its BOM, the length of the BOM in bytes, and whether the rest is UTF-8 throughout."""
 
-    Bytes that are not UTF-8 become U+DC80 … U+DCFF; a cut character at the end goes if the data is not `complete`.
+    text: str
+    first_byte: int
+    is_utf8: bool
+
+
+def decoded(data: Bytes, *, complete: bool = True) -> Decoded:
+    """Decode the bytes of a text. Bytes that are not UTF-8 become U+DC80 … U+DCFF.
+
+    A character that is cut at the end is left out if the data is not `complete`.
     """
     with memoryview(data) as whole:
         first_byte = len(BOM) if bytes(whole[: len(BOM)]) == BOM else 0
         with whole[first_byte:] as rest:
-            return codecs.utf_8_decode(rest, "surrogateescape", complete)[0], first_byte
+            try:
+                return Decoded(codecs.utf_8_decode(rest, "strict", complete)[0], first_byte, True)
+            except UnicodeDecodeError:
+                return Decoded(codecs.utf_8_decode(rest, "surrogateescape", complete)[0], first_byte, False)
 
 
 def _error(fault: Fault, finder: PlaceFinder, data: Bytes) -> UnreadableFile:
@@ -99,15 +112,6 @@ def _error(fault: Fault, finder: PlaceFinder, data: Bytes) -> UnreadableFile:
     return UnreadableFile(fault.message, place=place, next_step="Correct the file there, or export it again")
 
 
-def _is_unicode(text: str) -> bool:
-    """Whether a string holds no surrogate; encoding it is the fastest way to know."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 class Reader:
     """One pass over one text. Containers are put into place when they open, so `root` always holds what was read.
 
@@ -115,9 +119,9 @@ class Reader:
     array. `pending_key` is the key whose value is being looked at closely.
     """
 
-    def __init__(self, text: str, first_byte: int, *, non_finite: NonFinite, max_depth: int | None) -> None:
-        self.text = text
-        self.finder = PlaceFinder(text, first_byte)
+    def __init__(self, source: Decoded, *, non_finite: NonFinite, max_depth: int | None) -> None:
+        self.text = text = source.text
+        self.finder = PlaceFinder(text, source.first_byte)
         self.oddities: list[Oddity] = []
         self.root: Any = NOTHING
         self.containers: list[Any] = []
@@ -127,10 +131,10 @@ class Reader:
         self._max_depth = sys.maxsize if max_depth is None else max_depth
         self._depth_watched = min(self._max_depth, _DEEP)
         self._memo: dict[str, str] = {}
-        self._bad_runs = 0
-        # Without any of these, no string can hold a surrogate, and none is searched for one.
-        self._surrogates = "\\ud" in text or "\\uD" in text or not _is_unicode(text)
-        if first_byte:
+        self._noted: Counter[OddityKind] = Counter()
+        # Without any of these no string can hold a surrogate, and none is searched for one.
+        self._surrogates = not source.is_utf8 or "\\ud" in text or "\\uD" in text
+        if source.first_byte:
             self.oddities.append(Oddity("bom", "the file starts with a byte order mark", Place(1, 1, 0), ""))
 
     def run(self) -> None:
@@ -164,8 +168,12 @@ class Reader:
         return self.root
 
     def note(self, kind: OddityKind, message: str, position: int, pointer: str, value: str | None = None) -> None:
-        """Add an oddity."""
-        self.oddities.append(Oddity(kind, message, self.finder.place(position), pointer, value))
+        """Add an oddity, unless there are too many of its kind."""
+        limit = _BAD_RUNS_LISTED if kind == "bad-encoding" else _LISTED
+        self._noted[kind] = count = self._noted[kind] + 1
+        if count <= limit:
+            message = f"{message}; further such places are not listed" if count == limit else message
+            self.oddities.append(Oddity(kind, message, self.finder.place(position), pointer, value))
 
     def _read_members(self, node: dict[str, Any], position: int) -> int:
         """Read members of the innermost container until one has been closed or opened; the position to go on from."""
@@ -343,9 +351,11 @@ class Reader:
             keys.pop()
             if not containers:
                 return position
-            position = self._separator(position, "}" if type(containers[-1]) is dict else "]")
-            if text[position - 1] == ",":
-                return position
+            closing = "}" if type(containers[-1]) is dict else "]"
+            found = AFTER.match(text, position)
+            if found is None or found[1] != closing:
+                return self._separator(position, closing)
+            position = found.end()
 
     def _note_depth(self, position: int) -> None:
         if len(self.containers) > self._max_depth:
@@ -360,15 +370,16 @@ class Reader:
 
     def _check_string(self, value: str, start: int, end: int, last: str | int | None) -> None:
         """Note the surrogates in a string that stands at `start` to `end` in the text (behind its opening quote)."""
-        if _is_unicode(value):
-            return
-        pointer = self.pointer(last)
+        try:
+            value.encode()  # much faster than a search
+        except UnicodeEncodeError:
+            self._note_surrogates(value, start, end, self.pointer(last))
+
+    def _note_surrogates(self, value: str, start: int, end: int, pointer: str) -> None:
         raw = 0
         for run in _BAD_RUN.finditer(self.text, start, end):
             raw += len(run[0])
-            if self._bad_runs < _BAD_RUNS_SHOWN:
-                self._bad_runs += 1
-                self.note("bad-encoding", "bytes in a string are not UTF-8", run.start(), pointer)
+            self.note("bad-encoding", "bytes in a string are not UTF-8", run.start(), pointer)
         if len(_SURROGATE.findall(value)) > raw:
             first = next(escape.start() for escape in _ESCAPE.finditer(self.text, start, end) if escape[1])
             self.note("lone-surrogate", "a string holds an escape that is only half a character", first, pointer)

@@ -36,9 +36,11 @@ class Oddity:
     | `duplicate-key` | the later key; the later value wins, the first position stays | the key |
     | `lone-surrogate` | the first escape of half a character in a string or key (one oddity per string) | None |
     | `non-finite-number` | the token, which was read as null | `NaN`, `Infinity` or `-Infinity` |
-    | `bad-encoding` | first byte of a run that is not UTF-8, kept as U+DC80 … U+DCFF; at most 100 per text | None |
+    | `bad-encoding` | first byte of a run that is not UTF-8, kept as U+DC80 … U+DCFF | None |
     | `truncated` | end of the text; pointer of the innermost container that was open | None |
     | `deep` | first bracket beyond 1000 levels (one oddity per text) | None |
+
+    The first 10,000 of each kind in a text are listed, of `bad-encoding` the first 100; the last one's message says so.
 
     `pointer` is an RFC 6901 pointer of the value concerned ("" is the whole text). Pointers of more than 64 segments
     are cut in the middle, where the segment `…` stands, and so are segments of more than 200 characters; halves of

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from loomconv.jsontext.closer_look import Fault
-from loomconv.jsontext.exact_reader import Reader, decoded_text
+from loomconv.jsontext.exact_reader import Reader, decoded
 from loomconv.jsontext.places import Bytes
 from loomconv.jsontext.values import float_from_token
 
@@ -28,8 +28,7 @@ def parse_prefix(head: Bytes) -> Any:
             return _DECODER.decode(head)
         except (msgspec.DecodeError, RecursionError):
             pass  # it is only the quick way to the same answer
-    text, first_byte = decoded_text(head, complete=False)
-    reader = Reader(text, first_byte, non_finite="null", max_depth=None)
+    reader = Reader(decoded(head, complete=False), non_finite="null", max_depth=None)
     try:
         reader.run()
     except Fault as fault:

@@ -51,7 +51,7 @@ class TreeBuilder:
         return self.nodes.add_block(node_id, block)
 
     def add_block(self, node_id: str, block: msgspec.Raw) -> int:
-        """Append a node as source bytes, to be read by the builder's decoder when looked at; raises KeyError as above."""
+        """Append a node as source bytes, for the builder's decoder to read when looked at; raises KeyError as above."""
         return self.nodes.add_block(node_id, block)
 
     def mint(self, *seed: str) -> str:

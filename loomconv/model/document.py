@@ -9,6 +9,7 @@ from loomconv.jsontext import Layout
 from loomconv.model.edges import ANNOTATION, EdgeTable
 from loomconv.model.graph import Graph
 from loomconv.model.nodes import NodeIndex
+from loomconv.model.record import own_record
 
 __all__ = ["Document", "Origin", "Tree"]
 
@@ -67,8 +68,7 @@ class Tree:
         for position, kind in enumerate(edges.kinds):
             if kind != ANNOTATION:
                 continue
-            own = (edges[position].get("extensions") or {}).get("loomconv")
-            if isinstance(own, dict) and "demotedFrom" in own:
+            if "demotedFrom" in own_record(edges[position]):
                 continue
             for ordinal in (edges.targets[position], *edges.sources(position)):
                 if not graph.incoming[ordinal] and not graph.child_count(ordinal):

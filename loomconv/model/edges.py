@@ -19,8 +19,9 @@ __all__ = [
     "ID_ABSENT",
     "ODD",
     "ROLE_ABSENT",
-    "EdgeTable", 
+    "EdgeTable",
     "derived_edge_id",
+    "is_edge",
     "plain_edge",
     "primary_source",
 ]
@@ -83,8 +84,19 @@ class EdgeTable(Sequence[Edge]):
     side table. An edge that is nothing but parent and child costs 26 bytes.
     """
 
-    __slots__ = ("_blocks", "_id_hashes", "claims", "forms", "kinds", "more_sources",
-        "nodes", "parents", "strings", "targets", "unusable")
+    __slots__ = (
+        "_blocks",
+        "_id_hashes",
+        "claims",
+        "forms",
+        "kinds",
+        "more_sources",
+        "nodes",
+        "parents",
+        "strings",
+        "targets",
+        "unusable",
+    )
 
     def __init__(self, nodes: NodeIndex) -> None:
         self.nodes = nodes
@@ -125,37 +137,54 @@ class EdgeTable(Sequence[Edge]):
 
     def append_block(self, block: msgspec.Raw | bytes) -> None:
         """Append an edge by its source bytes."""
-        try:
-            edge = _decode_plain(block)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            self._append_value(jsontext.decode(block), block)
-            return
-        sources = edge.sources
-        if len(sources) == 1:
-            parent = self.nodes.ordinals.get(sources[0].nodeId, -1)
-            target = self.nodes.ordinals.get(edge.targetNodeId, -1)
-            kind = CONTINUATION if edge.type == "continuation" else ANNOTATION
-            if edge.id is not None:
-                self._id_hashes.append(hash(edge.id))
-            role, form = sources[0].role, 0
-            if role is None:
+        self.extend((block,))
+
+    def extend(self, edges: Iterable[Edge | msgspec.Raw | bytes]) -> None:
+        """Append many edges, decoded or as bytes; about 1 µs for an ordinary one."""
+        ordinal, decode = self.nodes.ordinals.get, _decode_plain
+        add_block, add_hash = self._blocks.append, self._id_hashes.append
+        add_parent, add_target = self.parents.append, self.targets.append
+        add_kind, add_form = self.kinds.append, self.forms.append
+        strings = 0
+        for item in edges:
+            block = item if type(item) is msgspec.Raw or type(item) is bytes else jsontext.encode(item)
+            try:
+                edge = decode(block)
+                (source,) = edge.sources
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+                self._append_value(jsontext.decode(block), block)
+                continue
+            parent, target = ordinal(source.nodeId, -1), ordinal(edge.targetNodeId, -1)
+            form, kind = 0, CONTINUATION if edge.type == "continuation" else ANNOTATION
+            strings += 7
+            if source.role is None:
                 form = ROLE_ABSENT
-            elif role != "primary":
-                form = ODD
+            else:
+                strings += 2
+                if source.role != "primary":
+                    form = ODD
             if edge.id is None:
                 form |= ID_ABSENT
-            elif edge.id != "edge:" + edge.targetNodeId:
+            else:
+                strings += 2
+                add_hash(hash(edge.id))
+                if edge.id != "edge:" + edge.targetNodeId:
+                    form |= ODD
+            if edge.createdAt is not None:
+                strings += 2
                 form |= ODD
-            if kind != CONTINUATION or edge.createdAt is not None:
+            if kind != CONTINUATION:
                 form |= ODD
-            self.strings += 7 + 2 * ((role is not None) + (edge.id is not None) + (edge.createdAt is not None))
-            self._append_row(block, parent, target, BROKEN if parent < 0 or target < 0 else kind, form)
-        else:
-            self._append_value(jsontext.decode(block), block)
+            add_block(block)
+            add_parent(parent)
+            add_target(target)
+            add_kind(BROKEN if parent < 0 or target < 0 else kind)
+            add_form(form)
+        self.strings += strings
 
     def _append_value(self, value: Any, block: msgspec.Raw | bytes) -> None:
         self.strings += jsontext.strings_in_value(value)
-        if not _is_edge(value):
+        if not is_edge(value):
             self.unusable[len(self._blocks)] = value
             self._append_row(block, -1, -1, BROKEN)
             return
@@ -256,15 +285,14 @@ class EdgeTable(Sequence[Edge]):
     def from_edges(cls, nodes: NodeIndex, edges: Iterable[Edge]) -> EdgeTable:
         """A table of decoded edges."""
         table = cls(nodes)
-        for edge in edges:
-            table.append(edge)
+        table.extend(edges)
         return table
 
     def __repr__(self) -> str:
         return f"<EdgeTable of {len(self)} edges>"
 
 
-def _is_edge(value: Any) -> bool:
+def is_edge(value: Any) -> bool:
     """Whether the value has what topology needs: a type, a target and a list of sources with ids."""
     if not isinstance(value, dict):
         return False

@@ -26,7 +26,8 @@ def parse_iso(text: str) -> tuple[datetime, bool] | None:
         return None
     fraction = (match[7] or "").ljust(6, "0")
     try:
-        moment = datetime(*(int(match[i]) for i in range(1, 6)), int(match[6] or 0), int(fraction[:6]))
+        year, month, day, hour, minute = (int(match[group]) for group in range(1, 6))
+        moment = datetime(year, month, day, hour, minute, int(match[6] or 0), int(fraction[:6]))
     except ValueError:
         return None
     try:

@@ -27,7 +27,8 @@ _NAMES = frozenset(
 )
 # Shapes that providers give their keys; matched against a whole value, never searched for in prose.
 _SHAPE = re.compile(
-    r"(?:Bearer )?(?:sk-[\w-]{16,}|sk_live_\w{16,}|gh[opsur]_\w{30,}|github_pat_\w{30,}|AIza[\w-]{30,}|xox[abposr]-[\w-]{10,}"
+    r"(?:Bearer )?(?:sk-[\w-]{16,}|sk_live_\w{16,}|gh[opsur]_\w{30,}|github_pat_\w{30,}|AIza[\w-]{30,}"
+    r"|xox[abposr]-[\w-]{10,}"
     r"|hf_\w{30,}|gsk_\w{30,}|pplx-\w{30,}|AKIA[0-9A-Z]{16})",
     re.ASCII,
 )

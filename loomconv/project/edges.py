@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from loomconv.model.document import Tree
-from loomconv.model.edges import CONTINUATION, ODD, EdgeTable, plain_edge, primary_source
+from loomconv.model.edges import CONTINUATION, ODD, EdgeTable, is_edge, primary_source
 from loomconv.model.types import Edge
 
 __all__ = ["pack_edges", "simple_edges", "unpack_edges"]
@@ -27,27 +27,29 @@ def simple_edges(tree: Tree) -> EdgeTable:
 def pack_edges(tree: Tree) -> dict[str, Any] | None:
     """All edges of the tree for its residue, or None when a reader of the strict tree makes the very same ones.
 
-    `{"form": bits, "list": [...]}`: in the list a plain edge is the id of its target alone (its source is the
-    parent that the target has in the tree), any other edge is the whole object. `form` says which optional parts
-    plain edges lack.
+    `{"form": bits, "list": [...]}`: in the list a plain edge is the id of its target alone (its source is the parent
+    that the target has in the tree), any other edge is the whole object. `form` says which optional parts plain edges
+    lack. The list is left out when all edges are plain and in the order that a reader gives them.
     """
     edges, ids = tree.edges, tree.nodes.ids
     if not len(edges):
         return None
-    plain_forms = {form for form in edges.forms if not form & ODD}
-    form = min(plain_forms, default=0)
+    form = next((form for form in edges.forms if not form & ODD), 0)
     parent = tree.graph.parent
     packed: list[Any] = []
+    all_plain = True
     seen = bytearray(len(ids))
-    for position, (kind, own_form, source, target) in enumerate(
-        zip(edges.kinds, edges.forms, edges.parents, edges.targets, strict=True)
-    ):
-        plain = kind == CONTINUATION and own_form == form and parent[target] == source and not seen[target]
+    rows = zip(edges.kinds, edges.forms, edges.parents, edges.targets, strict=True)
+    for position, (kind, own_form, source, target) in enumerate(rows):
+        if kind == CONTINUATION and own_form == form and parent[target] == source and not seen[target]:
+            packed.append(ids[target])
+        else:
+            all_plain = False
+            packed.append(edges[position])
         if kind == CONTINUATION:
             seen[target] = 1
-        packed.append(ids[target] if plain else edges[position])
-    if form == 0 and len(plain_forms) <= 1 and packed == _depth_first_targets(tree):
-        return None
+    if all_plain and packed == _depth_first_targets(tree):
+        return {"form": form} if form else None
     return {"form": form, "list": packed}
 
 
@@ -57,33 +59,82 @@ def _depth_first_targets(tree: Tree) -> list[str]:
     return [ids[child] for ordinal in graph.walk(tree.root_ordinals) for child in graph.children(ordinal)]
 
 
-def unpack_edges(tree: Tree, packed: dict[str, Any]) -> Iterator[tuple[Edge | None, Edge | None]]:
-    """The edges of a residue against the tree as it is now: pairs of (edge to keep, edge that does not fit any more).
+def unpack_edges(tree: Tree, packed: dict[str, Any]) -> tuple[EdgeTable, list[Edge]]:
+    """The edges of a residue against the tree as it is now, and those that do not fit any more.
 
-    A node's parent is the one that it has *now*: a moved node stays moved. Edges of nodes that are new come last.
+    A node's parent is the one that it has *now*, and siblings have the order that they have now: what was moved stays
+    moved. Edges of nodes that are new come last.
     """
-    graph, ids, ordinals = tree.graph, tree.nodes.ids, tree.nodes.ordinals
-    form = int(packed.get("form", 0))
-    placed = bytearray(len(ids))
-    for entry in packed.get("list", ()):
-        if isinstance(entry, str):
-            ordinal = ordinals.get(entry, -1)
-            if ordinal >= 0 and graph.parent[ordinal] >= 0 and not placed[ordinal]:
-                placed[ordinal] = 1
-                yield plain_edge(ids[graph.parent[ordinal]], entry, form), None
-            continue
-        edge = cast(Edge, entry)
-        target = ordinals.get(edge["targetNodeId"], -1)
-        if target < 0 or any(source["nodeId"] not in ordinals for source in edge["sources"]):
-            yield None, edge
-            continue
-        parent = graph.parent[target]
-        if edge["type"] == "continuation" and not placed[target] and parent >= 0:
-            if primary_source(edge) != ids[parent]:
-                continue  # moved: the plain edge to its present parent follows below
-            placed[target] = 1
-        yield edge, None
-    for position, target in enumerate(tree.edges.targets):
-        if not placed[target] and tree.edges.kinds[position] == CONTINUATION:
-            placed[target] = 1
-            yield plain_edge(ids[graph.parent[target]], ids[target], form), None
+    return _Unpacking(tree, packed).run()
+
+
+class _Unpacking:
+    def __init__(self, tree: Tree, packed: dict[str, Any]) -> None:
+        self.tree = tree
+        self.graph = tree.graph
+        self.form = packed["form"] if isinstance(packed.get("form"), int) else 0
+        entries = packed.get("list")
+        ids = tree.nodes.ids
+        self.entries: list[Any] = entries if isinstance(entries, list) else [ids[each] for each in tree.edges.targets]
+        self.table = EdgeTable(tree.nodes)
+        self.placed = bytearray(len(ids))
+        # Children that a whole edge in the list places; a plain entry must not take their turn.
+        self.reserved = {
+            entry["targetNodeId"] for entry in self.entries if isinstance(entry, dict) and self._gives_parent(entry)
+        }
+        self.turns: dict[int, Iterator[int]] = {}
+
+    def run(self) -> tuple[EdgeTable, list[Edge]]:
+        gone: list[Edge] = []
+        ordinals = self.tree.nodes.ordinals
+        for entry in self.entries:
+            if isinstance(entry, str):
+                ordinal = ordinals.get(entry, -1)
+                if ordinal >= 0 and self.graph.parent[ordinal] >= 0:
+                    self._place_next(self.graph.parent[ordinal])
+            elif not self._fits(entry):
+                gone.append(entry)
+            elif self._gives_parent(entry):
+                self.placed[ordinals[entry["targetNodeId"]]] = 1
+                self.table.append(entry)
+            elif self._is_further(entry):
+                self.table.append(entry)
+        for target in self.tree.edges.targets:
+            if not self.placed[target]:
+                self._place(target)
+        return self.table, gone
+
+    def _place_next(self, parent: int) -> None:
+        """Place the next child of the parent, in today's order; as many turns come as plain entries have the parent."""
+        turn = self.turns.setdefault(parent, iter(self.graph.children(parent)))
+        for child in turn:
+            if not self.placed[child] and self.tree.nodes.ids[child] not in self.reserved:
+                self._place(child)
+                return
+
+    def _place(self, child: int) -> None:
+        self.placed[child] = 1
+        self.table.add(self.graph.parent[child], child, self.form)
+
+    def _fits(self, entry: Any) -> bool:
+        """Whether all nodes that the edge names are there."""
+        ordinals = self.tree.nodes.ordinals
+        return (
+            is_edge(entry)
+            and entry["targetNodeId"] in ordinals
+            and all(source["nodeId"] in ordinals for source in entry["sources"])
+        )
+
+    def _gives_parent(self, entry: Any) -> bool:
+        """Whether the edge links its target to the parent that it has now."""
+        if not self._fits(entry) or entry["type"] != "continuation":
+            return False
+        target = self.tree.nodes.ordinals[entry["targetNodeId"]]
+        parent = self.graph.parent[target]
+        return parent >= 0 and not self.placed[target] and primary_source(entry) == self.tree.nodes.ids[parent]
+
+    def _is_further(self, entry: Any) -> bool:
+        """Whether the edge is an annotation, or one that gives its target a further parent."""
+        if entry["type"] != "continuation":
+            return True
+        return bool(self.placed[self.tree.nodes.ordinals[entry["targetNodeId"]]])

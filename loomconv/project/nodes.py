@@ -16,12 +16,9 @@ from loomconv.report import Report
 __all__ = ["NODE_KEYS", "NodeProjector"]
 
 # Keys of a node that the specification knows (openloom-2 dossier §4).
-NODE_KEYS = frozenset(
-    {"id", "content", "author", "createdAt", "editedFrom", "meta", "generation", "extensions"}
-)
+NODE_KEYS = frozenset({"id", "content", "author", "createdAt", "editedFrom", "meta", "generation", "extensions"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _META_DEFAULTS: tuple[Any, ...] = (None, False, [])
-
 
 
 @dataclass(slots=True)
@@ -76,8 +73,15 @@ class NodeProjector:
         if fit.losses and node_id not in self._reported:
             self._reported.add(node_id)
             for code, message, pointer, value in fit.losses:
-                self.report.add(code, message, tree=self.tree, node=node_id, pointer=pointer, value=value,
-                                severity=None if self.keep else "warning")  # fmt: skip
+                self.report.add(
+                    code,
+                    message,
+                    tree=self.tree,
+                    node=node_id,
+                    pointer=pointer,
+                    value=value,
+                    severity=None if self.keep else "warning",
+                )
         if self.keep:
             current = attach(current, {key: source.get(key) for key in changes if key != "extensions"})
         return cast(Node, current)
@@ -131,8 +135,12 @@ def _fit_characters(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
             fit.lose("loss.nul", "The text holds U+0000; U+FFFD stands for it.", f"/content/{position}/text", None)
             fitted = fitted.replace("\0", "\ufffd")
         if not fit.capabilities.lone_surrogates and not text.isascii() and _SURROGATE.search(text):
-            fit.lose("loss.lone-surrogate", "The text holds half a character; U+FFFD stands for it.",
-                 f"/content/{position}/text", None)  # fmt: skip
+            fit.lose(
+                "loss.lone-surrogate",
+                "The text holds half a character; U+FFFD stands for it.",
+                f"/content/{position}/text",
+                None,
+            )
             fitted = _SURROGATE.sub("\ufffd", fitted)
         if fitted is not text:
             changed = list(content) if changed is None else changed
@@ -187,9 +195,9 @@ def _fit_time(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
         return {"createdAt": None}
     if len(created) == 20 and created[19] == "Z" and created[10] == "T":
         return {}
-    if fit.capabilities.node_times == "millisecond" and len(created) == 24 and created[23] == "Z" and created[10] == "T":
-        if created[19:23] != ".000":
-            return {}
+    fine = fit.capabilities.node_times == "millisecond" and len(created) == 24
+    if fine and created[23] == "Z" and created[10] == "T" and created[19:23] != ".000":
+        return {}
     milliseconds = to_ms(created)
     if milliseconds is None:
         return {"createdAt": None}
@@ -228,9 +236,7 @@ def _fit_generation(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
     if generation is None or fit.capabilities.generation == ANY:
         return {}
     fitted = {
-        key: value
-        for key, value in generation.items()
-        if key in fit.capabilities.generation and _is_plain(key, value)
+        key: value for key, value in generation.items() if key in fit.capabilities.generation and _is_plain(key, value)
     }
     if len(fitted) == len(generation) and fitted:
         return {}

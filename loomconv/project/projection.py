@@ -9,11 +9,12 @@ from loomconv.capabilities import Capabilities
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import CONTINUATION, ODD
 from loomconv.model.ids import mint_ulid
+from loomconv.model.record import NAMESPACE
 from loomconv.model.times import format_ms, to_ms
 from loomconv.model.types import Node
 from loomconv.project.edges import pack_edges, simple_edges
 from loomconv.project.nodes import NodeProjector
-from loomconv.project.residue import NAMESPACE, attach, digest
+from loomconv.project.residue import attach, digest
 from loomconv.report import Report
 
 __all__ = ["project_document"]
@@ -89,8 +90,13 @@ class _Projection:
             taken["extensions"] = held.pop("extensions")
             names = sorted(name for name in extensions if name != NAMESPACE)
             if names:
-                self.lose("loss.extension", "What apps keep for the document is not written.", self.keep_tree,
-                          pointer="/extensions", value=names)  # fmt: skip
+                self.lose(
+                    "loss.extension",
+                    "What apps keep for the document is not written.",
+                    self.keep_tree,
+                    pointer="/extensions",
+                    value=names,
+                )
         return held, taken
 
     # -- tree --------------------------------------------------------------------------------------------------
@@ -111,9 +117,7 @@ class _Projection:
                 taken["rootNodeIds"] = tree.fields.get("rootNodeIds")
             projected.fields["rootNodeIds"] = roots
         separator = "" if _is_buffer(tree.fields.get("mode")) else "\n\n"
-        projector = NodeProjector(
-            self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator
-        )
+        projector = NodeProjector(self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator)
         if self.capabilities != _EVERYTHING:
             nodes = projected.nodes.transformed(projector)
             projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
@@ -140,13 +144,20 @@ class _Projection:
             elif not self.capabilities.holds(self.capabilities.tree_fields, key):
                 taken[key] = value
                 if not _says_nothing(key, value):
-                    self.lose("loss.tree-field", f"{key} is not written.", self.keep_tree, tree=tree.id,
-                              pointer=f"/{key}")  # fmt: skip
+                    self.lose(
+                        "loss.tree-field", f"{key} is not written.", self.keep_tree, tree=tree.id, pointer=f"/{key}"
+                    )
             elif key == "mode" and not self.capabilities.holds(self.capabilities.modes, value):
                 taken[key] = value
                 held[key] = self.capabilities.modes[0]
-                self.lose("loss.tree-field", f"The mode {value!r} is not written.", self.keep_tree, tree=tree.id,
-                          pointer="/mode", value=value)  # fmt: skip
+                self.lose(
+                    "loss.tree-field",
+                    f"The mode {value!r} is not written.",
+                    self.keep_tree,
+                    tree=tree.id,
+                    pointer="/mode",
+                    value=value,
+                )
             elif key in ("createdAt", "updatedAt") and (fitted := self.fitted_time(value)) != value:
                 taken[key] = value
                 if fitted is not None:
@@ -186,22 +197,39 @@ class _Projection:
             sources = [source["nodeId"] for source in edge["sources"]]
             if kind != CONTINUATION:
                 code = "loss.annotation-edge" if edge["type"] == "annotation" else "loss.edge-type"
-                self.lose(code, f"The edge of type {edge['type']!r} is not written.", self.keep_tree,
-                          value=sources, **where)  # fmt: skip
+                self.lose(
+                    code, f"The edge of type {edge['type']!r} is not written.", self.keep_tree, value=sources, **where
+                )
                 continue
             if not first:
-                self.lose("loss.extra-parent", f"The node has {incoming[target]} parents; the first one is written.",
-                          self.keep_tree, value=sources, **where)  # fmt: skip
+                self.lose(
+                    "loss.extra-parent",
+                    f"The node has {incoming[target]} parents; the first one is written.",
+                    self.keep_tree,
+                    value=sources,
+                    **where,
+                )
             elif len(sources) > 1:
-                self.lose("loss.extra-source", "Only the primary source is written.", self.keep_tree,
-                          value=sources, **where)  # fmt: skip
+                self.lose(
+                    "loss.extra-source", "Only the primary source is written.", self.keep_tree, value=sources, **where
+                )
             elif edge["sources"][0].get("role", "primary") != "primary":
-                self.lose("loss.extra-source", "The source's role is not written.", self.keep_tree,
-                          value=edge["sources"][0].get("role"), **where)  # fmt: skip
+                self.lose(
+                    "loss.extra-source",
+                    "The source's role is not written.",
+                    self.keep_tree,
+                    value=edge["sources"][0].get("role"),
+                    **where,
+                )
             if set(edge) - {"type", "sources", "targetNodeId"}:
                 details = sorted(set(edge) - {"type", "sources", "targetNodeId"})
-                self.lose("loss.edge-detail", f"Not written of the edge: {', '.join(details)}.", self.keep_tree,
-                          value=details, **where)  # fmt: skip
+                self.lose(
+                    "loss.edge-detail",
+                    f"Not written of the edge: {', '.join(details)}.",
+                    self.keep_tree,
+                    value=details,
+                    **where,
+                )
 
     def without_notes(self, projected: Tree, tree: Tree) -> tuple[Tree, list[dict[str, Any]]]:
         """A tree without the notes that only an annotation reaches, and those notes."""
@@ -219,8 +247,13 @@ class _Projection:
         """An empty root above several ones, marked so that it goes again on the way back."""
         roots = tree.roots
         above = mint_ulid("synthetic-root", tree.id, *roots)
-        self.lose("loss.extra-root", f"{len(roots)} roots are written below an empty one.", self.keep_tree,
-                  tree=tree.id, value=roots)  # fmt: skip
+        self.lose(
+            "loss.extra-root",
+            f"{len(roots)} roots are written below an empty one.",
+            self.keep_tree,
+            tree=tree.id,
+            value=roots,
+        )
         nodes = tree.nodes.without(set())
         node: dict[str, Any] = {
             "id": above,
@@ -244,9 +277,11 @@ class _Projection:
         deepest = max(tree.graph.depths(tree.root_ordinals), default=0)
         if deepest > limit:
             self.report.add(
-                "loss.depth", f"The tree is {deepest} nodes deep; the app survives about {limit}.", tree=tree.id,
+                "loss.depth",
+                f"The tree is {deepest} nodes deep; the app survives about {limit}.",
+                tree=tree.id,
                 value=deepest,
-            )  # fmt: skip
+            )
 
 
 _EVERYTHING = Capabilities(

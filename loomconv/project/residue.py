@@ -14,10 +14,9 @@ import hashlib
 from typing import Any
 
 from loomconv import jsontext
+from loomconv.model.record import NAMESPACE, extensions_of, own_record, with_record
 
-__all__ = ["NAMESPACE", "attach", "detach", "digest"]
-
-NAMESPACE = "loomconv"
+__all__ = ["attach", "detach", "digest"]
 
 
 def digest(value: Any) -> str | None:
@@ -32,14 +31,9 @@ def attach(holder: dict[str, Any], taken: dict[str, Any], **more: Any) -> dict[s
 
     `holder` is the object as it will be written: digests of what it has under the taken keys are recorded.
     """
-    extensions = dict(holder.get("extensions") or {})
-    record = dict(extensions.get(NAMESPACE) or {})
     if taken:
-        record["residue"] = taken
-        record["written"] = {key: digest(holder.get(key)) for key in taken}
-    record.update(more)
-    extensions[NAMESPACE] = record
-    return {**holder, "extensions": extensions}
+        more = {"residue": taken, "written": {key: digest(holder.get(key)) for key in taken}, **more}
+    return with_record(holder, **more)
 
 
 def detach(holder: dict[str, Any], *names: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -47,15 +41,14 @@ def detach(holder: dict[str, Any], *names: str) -> tuple[dict[str, Any], dict[st
 
     An emptied record goes, and so does an `extensions` object that held nothing else.
     """
-    extensions = holder.get("extensions")
-    record = extensions.get(NAMESPACE) if isinstance(extensions, dict) else None
-    if not isinstance(record, dict) or not any(name in record for name in names):
-        return holder, {}
+    record = own_record(holder)
     found = {name: record[name] for name in names if name in record}
+    if not found:
+        return holder, {}
     rest = {key: value for key, value in record.items() if key not in names}
-    others = {key: value for key, value in extensions.items() if key != NAMESPACE} if not rest else extensions
+    others = {key: value for key, value in extensions_of(holder).items() if key != NAMESPACE}
     if rest:
-        others = {**extensions, NAMESPACE: rest}
+        others[NAMESPACE] = rest
     copy = {key: value for key, value in holder.items() if key != "extensions"}
     if others:
         copy["extensions"] = others

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from loomconv.model.document import Document, Tree
-from loomconv.model.edges import EdgeTable
+from loomconv.model.edges import EdgeTable, is_edge
 from loomconv.model.nodes import NodeIndex
+from loomconv.model.record import own_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
-from loomconv.project.residue import NAMESPACE, detach, digest
+from loomconv.project.residue import detach, digest
 from loomconv.report import Report
 
 __all__ = ["join_parts", "part_of", "restore_document"]
@@ -34,8 +35,7 @@ def part_of(document: Document) -> tuple[int, int, str] | None:
     """Which part of a document of several trees this one is: (number from 1, of how many, digest of the whole)."""
     if len(document.trees) != 1:
         return None
-    record = (document.trees[0].fields.get("extensions") or {}).get(NAMESPACE)
-    part = record.get("part") if isinstance(record, dict) else None
+    part = own_record(document.trees[0].fields).get("part")
     if not isinstance(part, dict) or not isinstance(part.get("document"), str):
         return None
     index, of = part.get("index"), part.get("of")
@@ -118,8 +118,7 @@ def _without_synthetic_root(tree: Tree) -> Tree:
     """The tree without the empty root that a projection put above several ones; its children are the roots again."""
     for root in tree.roots[:1]:
         node = tree.nodes[root]
-        record = (node.get("extensions") or {}).get(NAMESPACE)
-        if not (isinstance(record, dict) and record.get("syntheticRoot")):
+        if not own_record(node).get("syntheticRoot"):
             break
         if any(block.get("text") for block in node["content"]):
             break  # somebody wrote into it: it is a node now
@@ -147,20 +146,17 @@ def _with_notes(nodes: NodeIndex, notes: list[Any]) -> NodeIndex:
 
 
 def _unpacked(tree: Tree, packed: dict[str, Any], report: Report) -> EdgeTable:
-    table = EdgeTable(tree.nodes)
-    for edge, gone in unpack_edges(tree, packed):
-        if edge is not None:
-            table.append(edge)
-        if gone is not None:
-            report.add("restore.missing", "An edge was not put back: one of its nodes is gone.", tree=tree.id,
-                       value=[*(source["nodeId"] for source in gone["sources"]), gone["targetNodeId"]])  # fmt: skip
+    table, gone = unpack_edges(tree, packed)
+    for edge in gone:
+        ends = [*(source["nodeId"] for source in edge["sources"]), edge["targetNodeId"]] if is_edge(edge) else None
+        report.add("restore.missing", "An edge was not put back: one of its nodes is gone.", tree=tree.id, value=ends)
     return table
 
 
 class _NodeRestorer:
     """Restores nodes when they are looked at; reports each once."""
 
-    __slots__ = ("_reported", "_report", "_tree")
+    __slots__ = ("_report", "_reported", "_tree")
 
     def __init__(self, tree: str, report: Report) -> None:
         self._tree = tree
@@ -168,18 +164,24 @@ class _NodeRestorer:
         self._reported: set[str] = set()
 
     def __call__(self, node_id: str, node: Node) -> Node:
-        extensions = node.get("extensions")
-        if not extensions or NAMESPACE not in extensions or "residue" not in extensions[NAMESPACE]:
+        if "extensions" not in node or "residue" not in own_record(node):
             return node
         report = self._report if node_id not in self._reported else Report(limit=0)
         self._reported.add(node_id)
         holder, found = detach(cast("dict[str, Any]", node), "residue", "written")
-        taken, written = found["residue"], found.get("written", {})
+        taken, written = found["residue"], found.get("written")
+        if not isinstance(taken, dict) or not isinstance(written, dict):
+            return node
         restored = dict(holder)
         for key, value in taken.items():
             if digest(holder.get(key)) != written.get(key):
-                report.add("restore.edited", f"{key} was edited; the edit stands.", tree=self._tree, node=node_id,
-                           pointer=f"/{key}")  # fmt: skip
+                report.add(
+                    "restore.edited",
+                    f"{key} was edited; the edit stands.",
+                    tree=self._tree,
+                    node=node_id,
+                    pointer=f"/{key}",
+                )
             else:
                 restored[key] = value
         return cast(Node, restored)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from loomconv.jsontext import ExactFloat
+from loomconv.model.record import own_record, with_record
 from loomconv.model.times import has_zone, looks_like_time, parse_iso
 from loomconv.model.types import Node
 from loomconv.report import Report
 
 __all__ = ["mend_node"]
 
-# Where what was mended is kept, below `extensions`.
-_ASIDE = "loomconv"
 _BOOLEANS = ("bookmarked", "pruned", "excluded")
 _STRINGS = ("bookmarkLabel", "note")
 
@@ -44,11 +44,9 @@ class _Mender:
 
     def finish(self) -> Node:
         if self.aside:
-            extensions = dict(self.node.get("extensions") or {})
-            own = dict(extensions.get(_ASIDE) or {})
-            own["original"] = {**self.aside, **own.get("original", {})}
-            extensions[_ASIDE] = own
-            self.node["extensions"] = extensions
+            earlier = own_record(self.node).get("original")
+            original = {**self.aside, **earlier} if isinstance(earlier, dict) else self.aside
+            self.node = with_record(self.node, original=original)
         return cast(Node, self.node)
 
 
@@ -84,7 +82,9 @@ def mend_node(node_id: str, node: Node, report: Report) -> Node:
 def _mend_id(mender: _Mender) -> None:
     """The key is the identity (A1)."""
     own = mender.node.get("id")
-    if own is not None:
+    if own is None:
+        mender.found("read.missing-id", "The node has no id of its own; the key it stands under counts.", "/id")
+    else:
         mender.found(
             "read.id-mismatch", "The node's id differs from the key it stands under; the key counts.", "/id", own
         )
@@ -142,6 +142,13 @@ def _mend_time(mender: _Mender, created: Any) -> None:
     mender.put("createdAt", None)
 
 
+def _is_whole(rating: Any) -> bool:
+    """A whole number, however many digits it has; null counts as absent (A9)."""
+    if isinstance(rating, ExactFloat):
+        return rating.token.lstrip("-").isdecimal()
+    return isinstance(rating, int | None) and not isinstance(rating, bool)
+
+
 def _mend_meta(mender: _Mender, meta: Any) -> None:
     """Flags are booleans, labels texts, the rating a whole number (A16: never rounded)."""
     if not isinstance(meta, dict):
@@ -150,8 +157,7 @@ def _mend_meta(mender: _Mender, meta: Any) -> None:
         return
     bad = [key for key in _BOOLEANS if not isinstance(meta.get(key, False), bool | None)]
     bad += [key for key in _STRINGS if not isinstance(meta.get(key), str | None)]
-    rating = meta.get("rating")
-    if isinstance(rating, bool) or not isinstance(rating, int | None):
+    if not _is_whole(meta.get("rating", 0)):
         bad.append("rating")
     tags = meta.get("tags")
     if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):

@@ -1,4 +1,4 @@
-"""Topology as the specification wants it: references, duplicates, cycles, roots (OL2-4.1, gaps A2, A5, A6, A19, A47, A49).
+"""Topology as the specification wants it (OL2-4.1, gaps A2, A5, A6, A19, A47, A49): references, cycles, roots.
 
 Everything is iterative and linear in nodes and edges. Nothing is dropped: an edge that has to go is kept under the
 tree's `extensions.loomconv.removedEdges`, and every repair is one finding.
@@ -7,16 +7,29 @@ tree's `extensions.loomconv.removedEdges`, and every repair is one finding.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from operator import lt
+from typing import Any, cast
 
 from loomconv import jsontext
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import BROKEN, CONTINUATION
 from loomconv.model.ids import mint_ulid
+from loomconv.model.record import own_record, with_record
 from loomconv.model.types import Edge
 from loomconv.report import Report
 
 __all__ = ["repair_document"]
+
+_FIELD_TYPES: dict[str, type] = {
+    "description": str,
+    "mode": str,
+    "systemContext": str,
+    "createdAt": str,
+    "updatedAt": str,
+    "tags": list,
+    "agents": dict,
+    "extensions": dict,
+}
 
 
 def repair_document(document: Document, report: Report) -> None:
@@ -37,24 +50,27 @@ def _repair_identity(tree: Tree, position: int, taken: set[str], report: Report)
         minted = mint_ulid("tree", str(position), str(own))
         report.add("repair.tree-id", tree=minted, pointer="/id", value=own)
         if own is not None:
-            _aside(tree)["originalId"] = own
+            _keep_aside(tree, "originalId", own)
         tree.fields["id"] = minted
     taken.add(tree.fields["id"])
+    for key, kind in _FIELD_TYPES.items():
+        value = tree.fields.get(key)
+        if value is not None and not isinstance(value, kind):
+            report.add(
+                "read.bad-value", f"{key} has the wrong type; it was kept aside.", tree=tree.id, pointer=f"/{key}"
+            )
+            fields = {name: item for name, item in tree.fields.items() if name != key}
+            tree.fields = with_record(fields, **{f"original{key[0].upper()}{key[1:]}": value})
     if not isinstance(tree.fields.get("title"), str):
         report.add("repair.title", tree=tree.id, pointer="/title", value=tree.fields.get("title"))
         if tree.fields.get("title") is not None:
-            _aside(tree)["originalTitle"] = tree.fields["title"]
+            _keep_aside(tree, "originalTitle", tree.fields["title"])
         tree.fields["title"] = ""
 
 
-def _aside(tree: Tree) -> dict[str, Any]:
-    """The hub's own corner of the tree's extensions."""
-    extensions = tree.fields.get("extensions")
-    if not isinstance(extensions, dict):
-        extensions = {} if extensions is None else {"loomconv": {"originalExtensions": extensions}}
-        tree.fields["extensions"] = extensions
-    own: dict[str, Any] = extensions.setdefault("loomconv", {})
-    return own
+def _keep_aside(tree: Tree, name: str, value: Any) -> None:
+    """Note what stood there before the repair."""
+    tree.fields = with_record(tree.fields, **{name: value})
 
 
 class _TreeRepair:
@@ -86,7 +102,10 @@ class _TreeRepair:
         self.tree = self.tree.with_edges(edges)
 
     def _keep_removed(self, position: int, value: Any) -> None:
-        _aside(self.tree).setdefault("removedEdges", []).append({"position": position, "edge": value})
+        removed = own_record(self.tree.fields).get("removedEdges")
+        kept = removed if isinstance(removed, list) else []
+        kept.append({"position": position, "edge": value})
+        _keep_aside(self.tree, "removedEdges", kept)
 
     # -- references --------------------------------------------------------------------------------------------
 
@@ -136,8 +155,12 @@ class _TreeRepair:
                 and isinstance(sources, list)
                 and all(isinstance(source, dict) and isinstance(source.get("nodeId"), str) for source in sources)
             ):
-                self.found("repair.edge-type", "The edge has no type; it counts as a continuation.",
-                           pointer=f"/edges/{position}", value=value.get("type"))  # fmt: skip
+                self.found(
+                    "repair.edge-type",
+                    "The edge has no type; it counts as a continuation.",
+                    pointer=f"/edges/{position}",
+                    value=value.get("type"),
+                )
                 edge: Edge = mended
                 return edge
         self._keep_removed(position, value)
@@ -149,6 +172,8 @@ class _TreeRepair:
     def _remove_duplicate_edges(self) -> None:
         """Keep the first of edges that say exactly the same (A47)."""
         edges, incoming = self.tree.edges, self.tree.graph.incoming
+        if edges.kinds.count(CONTINUATION) == len(edges) and max(incoming, default=0) < 2:
+            return
         seen: set[bytes] = set()
         changes: dict[int, Edge | bool] = {}
         for position, (kind, target) in enumerate(zip(edges.kinds, edges.targets, strict=True)):
@@ -179,11 +204,10 @@ class _TreeRepair:
                 continue
             if not isinstance(own, str) or not own or own in taken:
                 minted = mint_ulid("edge", self.tree.id, str(position), str(own))
-                self.found("repair.edge-id", "The edge's id is taken or no id.", pointer=f"/edges/{position}", value=own)
-                extensions: Any = edge.get("extensions")
-                kept = dict(extensions) if isinstance(extensions, dict) else {}
-                kept["loomconv"] = {**kept.get("loomconv", {}), "originalId": own}
-                changes[position] = {**edge, "id": minted, "extensions": kept}
+                self.found(
+                    "repair.edge-id", "The edge's id is taken or no id.", pointer=f"/edges/{position}", value=own
+                )
+                changes[position] = cast(Edge, with_record({**edge, "id": minted}, originalId=own))
                 own = minted
             taken.add(own)
         if changes:
@@ -209,11 +233,14 @@ class _TreeRepair:
         for position in _closing_links(starts, links):
             edge = edges[position]
             target = edge["targetNodeId"]
-            self.found("repair.cycle", f"A ring of nodes closes at {target!r}; the link into it was cut.", node=target,
-                       value=[source["nodeId"] for source in edge["sources"]])  # fmt: skip
-            extensions = dict(edge.get("extensions") or {})
-            extensions["loomconv"] = {**extensions.get("loomconv", {}), "demotedFrom": edge["type"]}
-            changes[position] = {**edge, "type": "annotation", "extensions": extensions}
+            self.found(
+                "repair.cycle",
+                f"A ring of nodes closes at {target!r}; the link into it was cut.",
+                node=target,
+                value=[source["nodeId"] for source in edge["sources"]],
+            )
+            cut = with_record({**edge, "type": "annotation"}, demotedFrom=edge["type"])
+            changes[position] = cast(Edge, cut)
             self.orphaned.add(self.tree.nodes.ordinals[target])
         self._replace_edges(changes)
 
@@ -253,14 +280,18 @@ class _TreeRepair:
         current = self.tree.fields.get("currentNodeId")
         if current is None or (isinstance(current, str) and current in self.tree.nodes):
             return
-        self.found("repair.bad-current", "The current node is not in the file.", pointer="/currentNodeId", value=current)
-        _aside(self.tree)["originalCurrentNodeId"] = current
+        self.found(
+            "repair.bad-current", "The current node is not in the file.", pointer="/currentNodeId", value=current
+        )
+        _keep_aside(self.tree, "originalCurrentNodeId", current)
         del self.tree.fields["currentNodeId"]
 
 
 def _nodes_on_or_behind_rings(tree: Tree) -> set[int]:
     """Ordinals that cannot be reached in topological order: members of rings and what hangs below them."""
     graph = tree.graph
+    if not tree.edges.more_sources and all(map(lt, tree.edges.parents, tree.edges.targets)):
+        return set()  # every link leads forward in the file
     waiting = [0] * len(tree.nodes)
     for child in graph.links():
         waiting[child] += 1
@@ -300,5 +331,3 @@ def _closing_links(starts: dict[int, None], links: dict[int, list[tuple[int, int
                 state[ordinal] = done
                 stack.pop()
     return sorted(closing)
-
-

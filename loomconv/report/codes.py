@@ -28,6 +28,7 @@ CODES: dict[str, Code] = {
     "read.lone-surrogate": Code("warning", "A text holds half a character (a lone UTF-16 surrogate); it was kept."),
     "read.non-finite-number": Code("warning", "NaN or an infinity, which JSON cannot hold; it became null."),
     "read.truncated": Code("error", "The file ends too early; what stands before the cut was read."),
+    "read.deep": Code("notice", "The text nests deeper than many programs can read."),
     "read.exact": Code("notice", "The file was read by the slower, exact reader."),
     # -- reading: what the file says ----------------------------------------------------------------------------
     "read.version": Code("warning", "The version is missing, oddly written or newer than what is known."),
@@ -41,6 +42,7 @@ CODES: dict[str, Code] = {
     "read.id-mismatch": Code("warning", "A node's id differs from the key it stands under; the key counts."),
     "read.children-disagree": Code("warning", "A list of children and the nodes' own parents disagree."),
     "read.missing-child": Code("warning", "A list of children names a node that is not in the file."),
+    "read.remembered-child": Code("warning", "A node remembers a child that is none of its children; kept aside."),
     "read.bookmark-disagree": Code("warning", "Two places say different things of a bookmark."),
     "read.unknown-author": Code("warning", "An author that the format does not know; kept aside."),
     "read.fold-unresolved": Code("warning", "A folded part of the tree could not be unfolded; it was kept as it is."),
@@ -48,6 +50,15 @@ CODES: dict[str, Code] = {
     "read.placeholder": Code("notice", "A node is a placeholder of a generation that never finished."),
     "read.sidecar": Code("notice", "A companion file was read, too."),
     "read.opaque-node": Code("warning", "A node is not what a node must be; it was kept as it is."),
+    # -- reading: what ends it (see `failures`) ------------------------------------------------------------------
+    "detect.unknown-format": Code("error", "No installed format recognises the content; nothing was read."),
+    "detect.ambiguous": Code("error", "The content fits several formats equally well; nothing was read."),
+    "read.syntax": Code("error", "The text is not well-formed; nothing was read."),
+    "read.unreadable": Code("error", "The file cannot be read."),
+    "read.unsafe-archive": Code("error", "The archive cannot be trusted; nothing was read."),
+    "read.limit": Code("error", "Something is larger or deeper than the limit in force; nothing was read."),
+    "read.invalid": Code("error", "The file is no document of its format; nothing was read."),
+    "validate.schema": Code("warning", "A value is not what the format's schema asks for."),
     # -- repair -------------------------------------------------------------------------------------------------
     "repair.missing-parent": Code("warning", "A node's parent is not in the file; the node became a root."),
     "repair.missing-source": Code("warning", "An edge comes from a node that is not there; that source was removed."),
@@ -63,6 +74,7 @@ CODES: dict[str, Code] = {
     "repair.bad-lineage": Code("warning", "A node says that it was edited from a node that is not in the file; kept."),
     "repair.bad-reference": Code("warning", "A reference names a node by its inner id; it was pointed at the key."),
     "repair.tree-id": Code("warning", "A tree has no usable id, or one that is taken; it got a new one."),
+    "repair.node-id": Code("warning", "A node's id is empty; it got one."),
     "repair.title": Code("warning", "A tree has no title; it got an empty one."),
     "repair.empty-tree": Code("warning", "A tree has no nodes."),
     "repair.content": Code("warning", "A node's content is not a list of blocks; it was made one."),
@@ -95,6 +107,11 @@ CODES: dict[str, Code] = {
     "loss.nul": Code("notice", "The target's app cannot hold the character U+0000; U+FFFD stands for it."),
     "loss.rewritten-text": Code("warning", "The target's app rewrites a text like this one when it opens the file."),
     "loss.depth": Code("warning", "The tree is deeper than the target's app survives."),
+    # -- writing: what ends it (see `failures`) ------------------------------------------------------------------
+    "convert.refused": Code("error", "Something would be lost, and losses were not allowed; nothing was written."),
+    "convert.impossible": Code("error", "The conversion cannot be carried out as it was asked for."),
+    "convert.plugin-fault": Code("error", "A plugin broke its contract; nothing was written."),
+    "convert.fault": Code("error", "A fault of loomconv or of a plugin; nothing was written."),
     # -- restoring ----------------------------------------------------------------------------------------------
     "restore.restored": Code("notice", "What an earlier conversion had set aside was put back."),
     "restore.edited": Code("notice", "This was edited since an earlier conversion; the edit stands."),

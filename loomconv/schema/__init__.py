@@ -2,11 +2,12 @@
 
 Two engines give the same verdicts and the same pointers: `jsonschema`, the reference, and `jsonschema-rs` (extra
 `fast`), which is some hundred times faster and is used where it is installed and can take the value. What it refuses
-(lone surrogates, more than some 250 levels) goes to the reference.
+(lone surrogates, say) goes to the reference.
 
-Both engines recurse. A value that is deep only below keys that the schema does not describe is no problem; a format
-whose nodes are nested in one another is checked node by node: `walk_nested` takes the nodes apart without recursion and
-`validate_nodes` checks the pieces. A chain of 100,000 nodes costs no more than 100,000 single ones.
+Both engines follow a schema that refers to itself by recursion, hence such a schema takes values of at most 100 levels.
+A format whose nodes are nested in one another is checked node by node, with a definition that does not refer to itself:
+`walk_nested` takes the nodes apart without recursion and `validate_nodes` checks the pieces. A chain of 100,000 nodes
+costs no more than 100,000 single ones. Under any other schema a value may be as deep as it likes.
 
 Messages say what the schema asks for and never quote what the file says. Values are what a JSON reader gives; NaN and
 the infinities are not JSON and must have been replaced before.

@@ -53,8 +53,8 @@ def validate(
 ) -> list[SchemaFault]:
     """The faults of a whole value in document order (objects by key), at most the first `cap` of them; [] if valid.
 
-    Raises LimitExceeded when the value is nested so deeply along the schema that it has to be checked in pieces, and
-    PluginFault when the schema itself is wrong.
+    Raises LimitExceeded for a value of more than 100 levels under a schema that refers to itself (check it in pieces),
+    and PluginFault when the schema itself is wrong.
     """
     fast, reference = engines(schema, None, bulk)
     faults = fast(instance) if fast is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from loomconv.errors import LimitExceeded, PluginFault, UsageFault
 
@@ -15,8 +15,9 @@ __all__ = ["Bulk", "FastCheck", "RawFault", "ReferenceCheck", "engines"]
 Bulk = Literal["auto", "reference", "fast"]
 
 
-# How deep a value may be for the fast engine under a schema that recurses: it has only the machine's stack.
-_FAST_LEVELS = 200
+# How deep a value may be under a schema that recurses. Both engines recurse with it: the reference takes some 3 frames
+# of Python's 1,000 a level (and its own containers crash when these run out), the fast one has the machine's stack.
+_MOST_LEVELS = 100
 
 _ODD_KEY = re.compile(r"|\+[0-9]+|0[0-9]+")
 
@@ -34,11 +35,14 @@ class RawFault(NamedTuple):
 FastCheck = Callable[[Any], "list[RawFault] | None"]
 ReferenceCheck = Callable[[Any], list[RawFault]]
 
+_Answer = TypeVar("_Answer")
 
-def _raw(path: Iterable[str | int], keyword: str, expected: Any, key: str) -> RawFault:
+
+def _raw(path: Iterable[str | int], keyword: str, around: Any, key: str) -> RawFault:
+    """A fault; `around` is the part of the schema that has the keyword, `key` a required key that is missing."""
     steps = tuple(path)
     order = tuple((0, step, "") if isinstance(step, int) else (1, 0, step) for step in steps)
-    return RawFault(order, keyword, _say(keyword, expected, key), steps)
+    return RawFault(order, keyword, _say(keyword, around if isinstance(around, dict) else {}, key), steps)
 
 
 _KINDS = {
@@ -69,8 +73,9 @@ _PHRASES = {
 }
 
 
-def _say(keyword: str, expected: Any, key: str) -> str:
+def _say(keyword: str, around: dict[str, Any], key: str) -> str:
     """What the schema asks for, in words; only the schema is quoted."""
+    expected = around.get(keyword)
     if keyword == "type":
         names = [expected] if isinstance(expected, str) else expected or []
         return "must be " + " or ".join(_KINDS[name] for name in names)
@@ -80,6 +85,10 @@ def _say(keyword: str, expected: Any, key: str) -> str:
         return "must be one of " + ", ".join(map(repr, expected or []))
     if expected == 1 and keyword in ("minLength", "minItems", "minProperties"):
         return "must not be empty"
+    if keyword == "not" and isinstance(expected, dict) and "const" in expected:
+        return f"must not be {expected['const']!r}"
+    if keyword == "pattern" and around.get("examples"):
+        return f"must have a form such as {around['examples'][0]}"
     phrase = _PHRASES.get(keyword)
     if phrase is None:
         return f"breaks the schema's rule {keyword!r}"
@@ -96,6 +105,7 @@ def engines(schema: Mapping[str, Any], def_name: str | None, bulk: Bulk) -> tupl
 
     Each schema is compiled once in a process, and by the reference engine only when that is needed.
     """
+    recursive = _once("recursive", schema, def_name, _is_recursive)
     fast: FastCheck | None = None
     if bulk != "reference":
         if _fast_library() is not None:
@@ -107,7 +117,21 @@ def engines(schema: Mapping[str, Any], def_name: str | None, bulk: Bulk) -> tupl
         faults: list[RawFault] = _once("reference", schema, def_name, _reference_engine)(instance)
         return faults
 
-    return fast, reference
+    return (fast, reference) if not recursive else (fast and _guarded(fast), _guarded(reference))
+
+
+def _guarded(check: Callable[[Any], _Answer]) -> Callable[[Any], _Answer]:
+    """The check, with a limit on depth."""
+
+    def guarded(instance: Any) -> _Answer:
+        if _is_deeper(instance, _MOST_LEVELS):
+            raise LimitExceeded(
+                "the value is nested too deeply to be checked against its schema as a whole",
+                next_step="Check its nodes one by one.",
+            )
+        return check(instance)
+
+    return guarded
 
 
 def _once(engine: str, schema: Mapping[str, Any], def_name: str | None, build: Callable[[dict[str, Any]], Any]) -> Any:
@@ -146,11 +170,8 @@ def _fast_engine(schema: dict[str, Any]) -> FastCheck:
         validator = _fast_library().Draft202012Validator(schema, retriever=_refuse)
     except ValueError as error:
         raise PluginFault(f"the schema {schema.get('$id', '')} cannot be used: {str(error).splitlines()[0]}") from error
-    recursive = _is_recursive(schema)
 
     def check(instance: Any) -> list[RawFault] | None:
-        if recursive and _is_deeper(instance, _FAST_LEVELS):
-            return None
         try:
             if validator.is_valid(instance):
                 return []
@@ -240,20 +261,23 @@ def _true_path(instance: Any, path: Iterable[str | int], odd: dict[int, bool]) -
 def _fast_fault(schema: dict[str, Any], path: list[str | int], error: Any) -> RawFault:
     where = list(error.schema_path)
     if type(error.kind).__name__ == "PropertyNames":
-        return _raw(path, "propertyNames", None, "")
-    expected: Any = schema
-    for step in where:
-        expected = expected[step]
+        return _raw(path, "propertyNames", schema, "")
+    around: Any = schema
+    for step in where[:-1]:
+        around = around[step]
         if step == "$ref":
-            expected = _target(schema, expected)
-    return _raw(path, str(where[-1]), expected, getattr(error.kind, "property", ""))
+            around = _target(schema, around)
+    return _raw(path, str(where[-1]), around, getattr(error.kind, "property", ""))
 
 
 def _target(schema: dict[str, Any], reference: str) -> Any:
     """What a reference inside the schema names."""
     target: Any = schema
-    for step in reference.partition("#/")[2].split("/"):
-        target = target[step.replace("~1", "/").replace("~0", "~")]
+    try:
+        for step in reference.partition("#/")[2].split("/"):
+            target = target[step.replace("~1", "/").replace("~0", "~")]
+    except (LookupError, TypeError) as error:
+        raise PluginFault(f"the schema {schema.get('$id', '')} has a reference that leads nowhere") from error
     return target
 
 
@@ -273,14 +297,9 @@ def _reference_engine(schema: dict[str, Any]) -> ReferenceCheck:
     def check(instance: Any) -> list[RawFault]:
         try:
             return [
-                _raw(error.absolute_path, error.validator or "false", error.validator_value, error.message)
+                _raw(error.absolute_path, error.validator or "false", error.schema, error.message)
                 for error in validator.iter_errors(instance)
             ]
-        except RecursionError as error:
-            raise LimitExceeded(
-                "the value is nested too deeply to be checked against its schema as a whole",
-                next_step="Check its nodes one by one.",
-            ) from error
         except Unresolvable as error:
             raise PluginFault(f"the schema {schema.get('$id', '')} has a reference that leads nowhere") from error
 

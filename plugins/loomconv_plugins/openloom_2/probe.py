@@ -1,70 +1,89 @@
-"""The strict look at one node: passes what is ordinary in one step, leaves everything else to the close look.
+"""The quick look at one node: passes what is ordinary, leaves everything else to the close look.
 
-A node that passes has an id, text blocks, an author, proper times and flags, and nothing that the specification does
-not know; it can stay the bytes that it is. How many strings it has is counted on the way, since the count is what proves
-that no key is there twice.
+A node that passes has an id, text blocks, an author, proper times and flags, and not a key more; it can stay the bytes
+that it is. That no key is unknown, and none there twice, is proved by counting strings: the text has exactly as many as
+the values that were decoded (`jsontext.keys_accounted` says why).
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
-__all__ = ["ProbedNode", "probe_node", "string_count"]
+from loomconv import jsontext
+
+__all__ = ["ProbedNode", "is_ordinary", "probe_node"]
+
+_UNSET: Any = msgspec.UNSET
 
 
-class _Text(msgspec.Struct, forbid_unknown_fields=True, tag_field="type", tag="text"):
+class _Text(msgspec.Struct, forbid_unknown_fields=True, tag_field="type", tag="text", gc=False):
     text: str
 
 
-class _Author(msgspec.Struct, forbid_unknown_fields=True):
+class _Author(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     role: str
-    agentId: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    name: str | msgspec.UnsetType = msgspec.UNSET
+    agentId: str | msgspec.UnsetType = _UNSET  # noqa: N815 - the specification's spelling
+    name: str | msgspec.UnsetType = _UNSET
 
 
 class _Meta(msgspec.Struct, forbid_unknown_fields=True):
-    bookmarked: bool | msgspec.UnsetType = msgspec.UNSET
-    bookmarkLabel: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    pruned: bool | msgspec.UnsetType = msgspec.UNSET
-    excluded: bool | msgspec.UnsetType = msgspec.UNSET
-    tags: list[str] | msgspec.UnsetType = msgspec.UNSET
-    rating: int | msgspec.UnsetType = msgspec.UNSET
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    bookmarked: bool | msgspec.UnsetType = _UNSET
+    bookmarkLabel: str | msgspec.UnsetType = _UNSET  # noqa: N815 - the specification's spelling
+    pruned: bool | msgspec.UnsetType = _UNSET
+    excluded: bool | msgspec.UnsetType = _UNSET
+    tags: list[str] | msgspec.UnsetType = _UNSET
+    rating: int | msgspec.UnsetType = _UNSET
+    note: str | msgspec.UnsetType = _UNSET
 
 
-class ProbedNode(msgspec.Struct, forbid_unknown_fields=True):
-    """A node that is nothing out of the ordinary."""
+class ProbedNode(msgspec.Struct):
+    """A node's known parts; unknown keys are passed over here and found by `is_ordinary`."""
 
     id: str
     content: list[_Text]
     author: _Author
-    createdAt: Annotated[datetime, msgspec.Meta(tz=True)] | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
-    editedFrom: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    meta: _Meta | msgspec.UnsetType = msgspec.UNSET
+    createdAt: Annotated[datetime, msgspec.Meta(tz=True)] | msgspec.UnsetType = _UNSET  # noqa: N815
+    editedFrom: str | msgspec.UnsetType = _UNSET  # noqa: N815 - the specification's spelling
+    meta: _Meta | msgspec.UnsetType = _UNSET
+    generation: msgspec.Raw | msgspec.UnsetType = _UNSET
 
 
 probe_node = msgspec.json.Decoder(ProbedNode).decode
 
 
-def string_count(node: ProbedNode) -> int:
-    """How many strings the node's JSON has, keys included."""
-    unset = msgspec.UNSET
-    author, meta = node.author, node.meta
-    count = 6 + 4 * len(node.content)
-    if author.agentId is not unset:
-        count += 2
-    if author.name is not unset:
-        count += 2
-    if node.createdAt is not unset:
-        count += 2
-    if node.editedFrom is not unset:
-        count += 2
-    if meta is not unset:
-        for value in msgspec.structs.astuple(meta):
-            if value is not unset:
-                count += 2 if type(value) is str else 1 + len(value) if type(value) is list else 1
-        count += 1
+def is_ordinary(node: ProbedNode, text: bytes) -> bool:
+    """Whether the node's text holds nothing but what the probe has seen, each key once."""
+    author = node.author
+    strings = 6 + 4 * len(node.content)
+    if node.createdAt is not _UNSET:
+        strings += 2
+    if author.agentId is not _UNSET:
+        strings += 2
+    if author.name is not _UNSET:
+        strings += 2
+    if node.editedFrom is not _UNSET:
+        strings += 2
+    if node.meta is not _UNSET:
+        strings += 1 + _strings_in_meta(node.meta)
+    if isinstance(node.generation, msgspec.Raw):
+        generation = jsontext.decode(bytes(node.generation))
+        if type(generation) is not dict:
+            return False
+        strings += 1 + jsontext.strings_in_value(generation)
+    quotes = text.count(b'"')
+    if b"\\" in text:
+        if b"\\\\" in text:
+            text = text.replace(b"\\\\", b"")
+        quotes -= text.count(b'\\"')
+    return quotes == 2 * strings
+
+
+def _strings_in_meta(meta: Any) -> int:
+    count = 0
+    for value in msgspec.structs.astuple(meta):
+        if value is not _UNSET:
+            count += 2 if type(value) is str else 1 + len(value) if type(value) is list else 1
     return count

@@ -12,9 +12,10 @@ from loomconv.errors import InvalidDocument, UnreadableFile
 from loomconv.format import ReadContext
 from loomconv.model import Document, Tree, TreeBuilder
 from loomconv.model.edges import EdgeTable
+from loomconv.model.record import with_record
 from loomconv.model.types import Node
 from loomconv.storage import Source
-from loomconv_plugins.openloom_2.probe import probe_node, string_count
+from loomconv_plugins.openloom_2.probe import is_ordinary, probe_node
 
 __all__ = ["read", "source_key_orders"]
 
@@ -166,7 +167,9 @@ def _check_document(envelope: _Envelope, source: Source, context: ReadContext) -
             next_step="Export it as OpenLoom 2, or look for a newer loomconv.",
         )
     elif not isinstance(version, str) or not dot or not minor:
-        report.add("read.version", "The version is oddly written; it is read as 2.0.", pointer="/version", value=version)
+        report.add(
+            "read.version", "The version is oddly written; it is read as 2.0.", pointer="/version", value=version
+        )
     elif minor != "0":
         report.add("read.version", f"The version is {text}; what 2.0 does not know is kept.", pointer="/version")
     if not isinstance(version, str) or not dot:
@@ -197,6 +200,8 @@ class _TreeReader:
     def read(self, value: Any) -> Tree:
         fields, nodes, edges, key_order = self._parts(value)
         builder = self.context.builder(fields)
+        if "" in nodes:
+            nodes = self._with_ids(builder, nodes)
         self._read_nodes(builder, nodes)
         tree = builder.build()
         tree.key_order = key_order
@@ -243,9 +248,7 @@ class _TreeReader:
     def _keep_aside(self, fields: dict[str, Any], name: str, value: Any) -> None:
         self.context.touched = True
         if value is not None:
-            extensions = fields.get("extensions")
-            fields["extensions"] = extensions = dict(extensions) if isinstance(extensions, dict) else {}
-            extensions["loomconv"] = {**extensions.get("loomconv", {}), name: value}
+            fields.update(with_record(fields, **{name: value}))
 
     def _count_envelope(self, fields: dict[str, Any], no_edges: bool) -> None:
         self.strings += jsontext.strings_in_value(fields) + 1 + (not no_edges)
@@ -253,25 +256,46 @@ class _TreeReader:
     # -- nodes -------------------------------------------------------------------------------------------------
 
     def _read_nodes(self, builder: TreeBuilder, nodes: _Blocks) -> None:
-        add_block, strings = builder.nodes.add_block, len(nodes)
+        """Take the nodes that are ordinary as they are, and look closely at the others."""
+        add_block = builder.nodes.add_block
         lineage, unset = self.lineage, msgspec.UNSET
+        # The strings of a block are counted in its text, which is exact once every block has been accounted for.
+        strings = len(nodes)
+        generations = 0
         for node_id, block in nodes.items():
             if type(block) is not msgspec.Raw:
                 self._look_closely(builder, node_id, block, None)
                 continue
+            text = bytes(block)
             try:
-                node = probe_node(block)
+                node = probe_node(text)
+                ordinary = node.id == node_id and is_ordinary(node, text)
             except _REFUSED:
+                ordinary = False
+            if not ordinary:
                 strings += self._look_at_block(builder, node_id, block)
                 continue
-            if node.id != node_id:
-                strings += self._look_at_block(builder, node_id, block)
-                continue
-            strings += string_count(node)
+            strings += jsontext.strings_in_text(text)
             if node.editedFrom is not unset:
-                lineage.append((node_id, cast(str, node.editedFrom)))
+                lineage.append((node_id, node.editedFrom))
+            if node.generation is not unset:
+                generations += 1
+                if b"rawResponse" in text or b"contentHash" in text:
+                    self._count_tiers(jsontext.decode(node.generation))
             add_block(node_id, block)
         self.strings += strings
+        if generations:
+            self.report.count("generations", generations)
+
+    def _with_ids(self, builder: TreeBuilder, nodes: _Blocks) -> _Blocks:
+        """The nodes with an id in place of an empty one (OL2-3.2-ids); what refers to it will follow."""
+        minted = builder.mint("openloom-2", str(self.position), "")
+        while minted in nodes:
+            minted = builder.mint("openloom-2", minted)
+        self.report.add("repair.node-id", node=minted, pointer="/nodes/")
+        self.context.touched = True
+        self.aliases[""] = [minted]
+        return {node_id or minted: block for node_id, block in nodes.items()}
 
     def _look_at_block(self, builder: TreeBuilder, node_id: str, block: msgspec.Raw) -> int:
         """The close look at a node that is bytes; gives the number of its strings."""
@@ -294,28 +318,27 @@ class _TreeReader:
 
     def _note_references(self, node_id: str, value: dict[str, Any]) -> None:
         inner, origin, generation = value.get("id"), value.get("editedFrom"), value.get("generation")
-        if isinstance(inner, str) and inner != node_id:
+        if isinstance(inner, str) and inner and inner != node_id:
             self.aliases.setdefault(inner, []).append(node_id)
         if isinstance(origin, str):
             self.lineage.append((node_id, origin))
         if isinstance(generation, dict):
             self.report.count("generations")
-            if generation.get("contentHash") is not None:
-                self.report.count("contentHashes")
-            if generation.get("rawResponse") is not None:
-                self.report.count("rawResponses")
+            self._count_tiers(generation)
+
+    def _count_tiers(self, generation: dict[str, Any]) -> None:
+        """What the report says of provenance (OL2-9-default-prov)."""
+        if generation.get("contentHash") is not None:
+            self.report.count("contentHashes")
+        if generation.get("rawResponse") is not None:
+            self.report.count("rawResponses")
 
     # -- edges and references ----------------------------------------------------------------------------------
 
     def _read_edges(self, table: EdgeTable, edges: Iterable[Any], aliases: dict[str, str]) -> None:
-        for edge in edges:
-            if aliases:
-                edge = jsontext.decode(edge) if type(edge) is msgspec.Raw else edge
-                table.append(self._with_keys(edge, aliases))
-            elif type(edge) is msgspec.Raw:
-                table.append_block(edge)
-            else:
-                table.append(edge)
+        if aliases:
+            edges = [self._with_keys(_decoded(edge), aliases) for edge in edges]
+        table.extend(edges)
         self.strings += table.strings
 
     def _with_keys(self, edge: Any, aliases: dict[str, str]) -> Any:
@@ -342,6 +365,10 @@ class _TreeReader:
             tree.fields["rootNodeIds"] = [aliases.get(root, root) if isinstance(root, str) else root for root in roots]
         if isinstance(current, str):
             tree.fields["currentNodeId"] = aliases.get(current, current)
+
+
+def _decoded(value: Any) -> Any:
+    return jsontext.decode(value) if type(value) is msgspec.Raw else value
 
 
 # -- duplicate keys ------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import msgspec
 
 from loomconv import __version__, jsontext
 from loomconv.format import Sink, WriteContext
-from loomconv.jsontext import Layout
 from loomconv.model import Document, Tree, mint_ulid
+from loomconv.model.record import own_record
 from loomconv_plugins.openloom_2.reader import source_key_orders
 
 __all__ = ["write"]
@@ -172,8 +172,8 @@ class _Writer:
         block = tree.nodes.block(node_id)
         if b'"opaque"' in bytes(block):
             node: Any = jsontext.decode(block)
-            kept = (node.get("extensions") or {}).get("loomconv") if isinstance(node, dict) else None
-            if isinstance(kept, dict) and "opaque" in kept and not node["content"]:
+            kept = own_record(node) if isinstance(node, dict) else {}
+            if "opaque" in kept and not node["content"]:
                 return jsontext.encode(kept["opaque"])
         return block
 

@@ -1,0 +1,5 @@
+"""`python -m loomconv` is `loomconv`."""
+
+from loomconv.cli import main
+
+main()

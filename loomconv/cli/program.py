@@ -1,0 +1,151 @@
+"""The program: its commands, found when they are called, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from loomconv import __version__
+from loomconv.cli import statuses
+from loomconv.cli.terminal import hush, neutralised, paint, print_message, tolerate
+from loomconv.errors import LoomconvError, UnknownFormat, UsageFault
+
+__all__ = ["Program", "program"]
+
+# Each is a module of this package with a `command`.
+_COMMANDS: Final = ("convert", "inspect", "validate", "roundtrip", "formats", "completion")
+_DEBUG_VARIABLE: Final = "LOOMCONV_DEBUG"
+
+
+class Program(click.Group):
+    """Commands of its own by the table above, and those of plugins, which are asked only when need be."""
+
+    _asked = False
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, the program's own first."""
+        self._ask_plugins()
+        return [*_COMMANDS, *sorted(self.commands.keys() - set(_COMMANDS))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; a plugin cannot replace one of the program's own."""
+        if cmd_name in _COMMANDS:
+            command: click.Command = import_module(f"loomconv.cli.{cmd_name}").command
+            return command
+        self._ask_plugins()
+        return super().get_command(ctx, cmd_name)
+
+    def _ask_plugins(self) -> None:
+        if self._asked:
+            return
+        self._asked = True
+        from loomconv.registry import default_registry
+
+        try:
+            default_registry().manager.hook.loomconv_register_commands(cli=self)
+        except Exception as error:  # a stranger's code: its fault must not take the other commands away
+            print_message(f"loomconv: a plugin's commands could not be added ({type(error).__name__})")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a reader of its output who goes away ends it quietly."""
+        try:
+            status = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            hush()
+            return statuses.DONE
+        return status
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run with the given arguments and exit with the status; without `standalone_mode`, return it."""
+        tolerate()
+        try:
+            result = super().main(
+                args, prog_name or "loomconv", complete_var, standalone_mode=False,
+                windows_expand_args=windows_expand_args, **extra,
+            )  # fmt: skip
+            status = result if isinstance(result, int) else statuses.DONE
+        except Exception as error:
+            status = _explain(error)
+        except KeyboardInterrupt:
+            status = statuses.INTERRUPTED
+        if standalone_mode:
+            sys.exit(status)
+        return status
+
+
+def _explain(error: Exception) -> int:
+    """Say on stderr what went wrong; gives the exit status."""
+    if isinstance(error, click.Abort):
+        return statuses.INTERRUPTED
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if os.environ.get(_DEBUG_VARIABLE):
+        traceback.print_exception(error)
+    if isinstance(error, LoomconvError):
+        _say(str(error))
+        if isinstance(error, UnknownFormat | UsageFault):
+            _name_broken_plugins()
+        return statuses.status_of(error)
+    if isinstance(error, MemoryError):
+        _say("there is not enough memory for this file")
+        return statuses.FAILED
+    # The exception's own words may quote the file, and are not shown.
+    step = "" if os.environ.get(_DEBUG_VARIABLE) else f"; run it with {_DEBUG_VARIABLE}=1 for the traceback"
+    _say(f"this is a fault of loomconv or of a plugin ({type(error).__name__} in {_scene(error)}){step}")
+    return statuses.FAILED
+
+
+def _say(message: str) -> None:
+    print_message(f"loomconv: {paint('error:', sys.stderr, fg='red', bold=True)} {neutralised(message)}")
+
+
+def _scene(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name} line {frames[-1].lineno}" if frames else "an unknown place"
+
+
+def _name_broken_plugins() -> None:
+    """A format may be unknown because its plugin could not be loaded."""
+    from loomconv.registry import default_registry
+
+    for name, reason in default_registry().broken.items():
+        print_message(neutralised(f"loomconv: the plugin {name} could not be loaded: {reason}"))
+
+
+@click.group(
+    "loomconv",
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"""\b
+Examples:
+  loomconv convert story.json story.openloom
+  loomconv inspect story.openloom
+  loomconv convert - - --to socketteer < story.openloom > story.json
+  loomconv roundtrip story.openloom --via socketteer
+Each command explains itself: loomconv convert --help
+
+{statuses.TABLE}""",
+)
+@click.version_option(__version__, prog_name="loomconv", message="%(prog)s %(version)s")
+def program() -> None:
+    """Convert loom files, trees of text written by people and language models, from any app's format to any other's.
+
+    What the target cannot hold is reported, kept aside in the file, and put back when the file returns.
+    """

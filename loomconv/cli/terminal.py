@@ -1,0 +1,87 @@
+"""What goes to the terminal: messages to stderr, data to stdout, nothing in them that could steer a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+import click
+
+__all__ = ["columns", "cut", "hush", "neutralised", "paint", "print_data", "print_json", "print_message", "tolerate"]
+
+# Control characters, marks that turn the direction of writing, line separators, and halves of characters.
+_STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def neutralised(text: str) -> str:
+    """Text of a file, fit for a line of a terminal: what could steer the terminal stands there as an escape."""
+    return _STEERING.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    code = ord(character)
+    return _SHORT.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}")
+
+
+def cut(text: str, width: int) -> str:
+    """The text, cut to `width` characters where it is longer."""
+    return text if len(text) <= width else text[: max(0, width - 3)] + "..."
+
+
+def paint(text: str, stream: TextIO, **style: Any) -> str:
+    """The text in colour when the stream is a terminal and NO_COLOR is not set."""
+    if os.environ.get("NO_COLOR") or not stream.isatty():
+        return text
+    return click.style(text, **style)
+
+
+def print_message(text: str = "") -> None:
+    """A line for people, to stderr."""
+    click.echo(text, err=True)
+
+
+def print_data(text: str = "") -> None:
+    """A line of what was asked for, to stdout."""
+    click.echo(text)
+
+
+def print_json(value: Any) -> None:
+    """A JSON value to stdout, indented; UTF-8 whatever the locale."""
+    from loomconv import jsontext
+
+    stream = click.get_binary_stream("stdout")
+    stream.write(jsontext.dump(value, jsontext.TWO_SPACES) + b"\n")
+    stream.flush()
+
+
+def columns(rows: Iterable[Sequence[str]], gap: str = "  ") -> list[str]:
+    """The rows as lines, each column as wide as its widest cell."""
+    rows = list(rows)
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def tolerate() -> None:
+    """Let characters that a stream's encoding does not have come out as escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def hush() -> None:
+    """Let what is still buffered for a reader who went away go nowhere, instead of failing again at exit."""
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return  # not a stream of the system: nothing is flushed at exit
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, descriptor)
+    os.close(null)

@@ -1,0 +1,28 @@
+"""The hub's own corner of an object's extensions: `extensions.loomconv`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["NAMESPACE", "extensions_of", "own_record", "with_record"]
+
+NAMESPACE = "loomconv"
+
+
+def extensions_of(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """The object's extensions; empty when there are none, or when they are no object. Do not change it."""
+    extensions = holder.get("extensions")
+    return extensions if isinstance(extensions, dict) else {}
+
+
+def own_record(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """What the hub keeps with the object; empty when there is nothing of the kind. Do not change it."""
+    record = extensions_of(holder).get(NAMESPACE)
+    return record if isinstance(record, dict) else {}
+
+
+def with_record(holder: Mapping[str, Any], **members: Any) -> dict[str, Any]:
+    """A copy of the object with these members in the hub's record, beside those that are there."""
+    record = {**own_record(holder), **members}
+    return {**holder, "extensions": {**extensions_of(holder), NAMESPACE: record}}

@@ -1,0 +1,77 @@
+"""Checking a file: the schema of its format, and the invariants that reading it as a loom reveals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from loomconv import api
+from loomconv.errors import LoomconvError, PluginFault, UsageFault
+from loomconv.format import ReadContext
+from loomconv.options import ConversionOptions
+from loomconv.registry import Registry, default_registry
+from loomconv.report import Report, add_failure
+from loomconv.storage import Source, open_source
+
+__all__ = ["Validation", "validate_file"]
+
+# Stages whose warnings say that the file is not as it should be; others warn of what it holds (keys, media).
+_FAULTY_STAGES: Final = frozenset({"detect", "read", "repair", "validate"})
+
+
+@dataclass(slots=True)
+class Validation:
+    """The verdict on a file, and the findings it rests on."""
+
+    report: Report
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is no error, and no warning of reading, repair or schema."""
+        report = self.report
+        if report.severities["error"]:
+            return False
+        # Of a code beyond the report's limit the first findings speak for all.
+        return not any(each.code.partition(".")[0] in _FAULTY_STAGES for each in report.of_severity("warning"))
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict and the report as a JSON object, for `loomconv validate --json`."""
+        return {"valid": self.valid, **self.report.to_json()}
+
+
+def validate_file(
+    where: api.Where,
+    *,
+    format: str | None = None,
+    options: ConversionOptions | None = None,
+    registry: Registry | None = None,
+) -> Validation:
+    """Check a file of any format: a path, `-`, bytes, or an open source.
+
+    A file that cannot be read is not valid: what ended the reading is the last finding. Raises UsageFault for a format
+    that is not there, and PluginFault.
+    """
+    options, registry = options or ConversionOptions(), registry or default_registry()
+    report = Report(limit=options.findings_limit)
+    opened = None
+    try:
+        source = opened = where if isinstance(where, Source) else open_source(where, options.limits)
+        name = format or api.detect(source, options=options, registry=registry).format
+        chosen = registry.format(name)
+        report.declare(chosen.finding_codes)
+        context = ReadContext(
+            report=report,
+            limits=options.limits,
+            assume_timezone=options.assume_timezone,
+            options=options.of_format(chosen, "read"),
+        )
+        chosen.validate(source, context)
+        api.load(source, format=name, options=options, report=report, registry=registry)
+    except (UsageFault, PluginFault):
+        raise
+    except LoomconvError as error:
+        add_failure(report, error)
+    finally:
+        if opened is not None and opened is not where:
+            opened.close()
+    return Validation(report)

@@ -1,0 +1,130 @@
+"""The quick way for nodes that are just as the app writes them: bytes until somebody looks.
+
+A node is *plain* when its object has no key that the app does not write, no value of another type, its key as its id,
+and a creation time that is plainly seconds since 2001. Everything else is read key by key (`node_values`). Both ways give the
+same node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from loomconv.model.types import Node
+from loomconv_plugins.openloom_1.dates import to_iso
+from loomconv_plugins.openloom_1.node_values import NO_NAMES, ROLES
+from loomconv_plugins.openloom_1.shape import NAMESPACE
+
+__all__ = ["PlainNode", "node_decoder", "plain_node", "plain_object", "plain_strings"]
+
+
+class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The object of a plain node. Names are the file's; what is unset is not in the file."""
+
+    id: str
+    text: str
+    author: Literal["user", "assistant", "system"]
+    createdTime: Raw  # noqa: N815
+    childrenIds: list[str]  # noqa: N815
+    modelId: str | UnsetType = UNSET  # noqa: N815
+    parentId: str | None | UnsetType = UNSET  # noqa: N815
+    rememberedChildId: str | None | UnsetType = UNSET  # noqa: N815
+    isBookmarked: bool | UnsetType = UNSET  # noqa: N815
+    bookmarkTitle: str | None | UnsetType = UNSET  # noqa: N815
+
+
+_decode: Callable[[Raw | bytes], PlainNode] = msgspec.json.Decoder(PlainNode).decode
+# From 2001 to 2048, to the microsecond, spelled as Python and Swift spell it (or with the `.0` of Python).
+_is_plain_time = re.compile(rb"(?:[1-9][0-9]{0,8}|1[0-4][0-9]{8})(?:\.[0-9]{0,5}[1-9]|\.0)?").fullmatch
+
+
+def plain_node(node_id: str, block: Raw) -> PlainNode | None:
+    """The node if it is plain, else None; whether a key is there twice is for `plain_strings` to tell."""
+    try:
+        node = _decode(block)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if node.id != node_id or _is_plain_time(bytes(node.createdTime)) is None:
+        return None
+    return node
+
+
+def plain_strings(node: PlainNode) -> int:
+    """The number of strings, keys included, that the node's object has if no key is there twice."""
+    strings = 8 + len(node.childrenIds)
+    if node.modelId is not UNSET:
+        strings += 2
+    if node.isBookmarked is not UNSET:
+        strings += 1
+    for value in (node.parentId, node.rememberedChildId, node.bookmarkTitle):
+        if value is not UNSET:
+            strings += 1 if value is None else 2
+    return strings
+
+
+def node_decoder(remembered: dict[str, dict[str, Any]]) -> Callable[[str, Raw], Node]:
+    """A pure decoder of plain nodes. `remembered` are parts of the stash that need the links, by id of the node."""
+
+    def decode(node_id: str, block: Raw) -> Node:
+        raw = _decode(block)
+        author: dict[str, Any] = {"role": ROLES[raw.author]}
+        node: dict[str, Any] = {"id": node_id, "content": [{"type": "text", "text": raw.text}], "author": author}
+        stash: dict[str, Any] = {}
+        absent: list[str] = []
+        model = raw.modelId
+        if model is UNSET:
+            absent.append("modelId")
+        elif raw.author == "assistant":
+            if model:
+                node["generation"] = {"model": model}
+        elif raw.author == "system":
+            if model:
+                stash["modelId"] = model
+        elif model not in NO_NAMES:
+            author["name"] = model
+        elif model != "User":
+            stash["modelId"] = model
+        _put_time(node, stash, bytes(raw.createdTime))
+        if raw.isBookmarked is not False or raw.bookmarkTitle is not UNSET:
+            _put_bookmark(node, stash, absent, raw)
+        if node_id in remembered:
+            kept = remembered[node_id]
+            stash.update((key, value) for key, value in kept.items() if key != "absent")
+            absent.extend(kept.get("absent", ()))
+        elif raw.rememberedChildId is None:
+            stash["rememberedChildId"] = None
+        if absent:
+            stash["absent"] = absent
+        if stash:
+            node["extensions"] = {NAMESPACE: stash}
+        return cast(Node, node)
+
+    return decode
+
+
+def _put_time(node: dict[str, Any], stash: dict[str, Any], token: bytes) -> None:
+    """The time by the digits of the token; the number goes to the stash if the writer would not write the same."""
+    whole, _, fraction = token.partition(b".")
+    node["createdAt"] = to_iso(int(whole) * 1000 + int((fraction + b"000")[:3]))
+    if len(fraction) > 3 or fraction == b"0":
+        stash["createdTime"] = float(token)
+
+
+def _put_bookmark(node: dict[str, Any], stash: dict[str, Any], absent: list[str], raw: PlainNode) -> None:
+    meta: dict[str, Any] = {}
+    if raw.isBookmarked is UNSET:
+        absent.append("isBookmarked")
+    elif raw.isBookmarked:
+        meta["bookmarked"] = True
+    if raw.bookmarkTitle is None:
+        stash["bookmarkTitle"] = None
+    elif raw.bookmarkTitle is not UNSET:
+        meta["bookmarkLabel"] = raw.bookmarkTitle
+    elif meta:
+        absent.append("bookmarkTitle")
+    if meta:
+        node["meta"] = meta
