@@ -66,7 +66,7 @@ class Result:
         return self._times_floor(processor=False)
 
     def _times_floor(self, *, processor: bool) -> float | None:
-        if self.samples is None or self.floor is None:
+        if self.trouble or self.samples is None or self.floor is None:
             return None
         own, floor = self.samples.best, self.floor.best
         if processor:

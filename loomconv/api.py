@@ -143,8 +143,9 @@ class _Reading:
             raise
         if not isinstance(document, Document):
             raise PluginFault(f"the format {chosen.name} gave no document", source=source.name)
+        layout = jsontext.recognise_layout(probe.head, bytes(source.data[-4096:]))
         # A byte order mark is passed over on reading and never written (A39).
-        layout = replace(jsontext.recognise_layout(probe.head, bytes(source.data[-4096:])), bom=False)
+        layout = replace(jsontext.settled_layout(layout, chosen.layout, probe.head), bom=False)
         document.origin = Origin(chosen.name, source.name, source.data, layout, source.container)
         examiner.fields(document)
         document.touched |= context.touched or examiner.changed or context.truncated

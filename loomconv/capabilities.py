@@ -43,7 +43,7 @@ class Capabilities:
     edit_lineage: bool = False
     # Times of nodes: finest unit that comes back.
     node_times: Literal["none", "second", "millisecond", "exact"] = "none"
-    # Keys of the tree (beyond id, rootNodeIds, nodes, edges) and of the document (beyond trees) that are held.
+    # Keys of the tree (beyond rootNodeIds, nodes, edges) and of the document (beyond format, trees) that are held.
     tree_fields: Names = ()
     tree_times: Literal["none", "second", "millisecond", "exact"] = "none"
     modes: Names = ("dialogue",)

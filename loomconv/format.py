@@ -138,7 +138,7 @@ class ReadContext:
     assume_timezone: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     # Called for each node that a builder takes; gives back the node to keep (secrets out, odd texts reported).
-    examine: Callable[[str, Node], Node] | None = None
+    examine: Callable[[str, Node, bool], Node] | None = None
     # Set by whoever changed what the file said, so that its own bytes can no longer stand for it.
     touched: bool = False
     truncated: bool = False

@@ -21,8 +21,9 @@ _TEXT_READ: Final = 400
 class OutlineLine:
     """One line: a node with the start of its text, or (`node` None) how many further branches are not shown here.
 
-    `indent` grows only where a tree branches. `below` counts nodes under this one when none of them is shown, and for
-    a line without a node the branches that are left out.
+    `indent` grows by one where a tree branches (also into several roots); `branch` marks a node that has siblings, any
+    other one continues the line above. `below` counts nodes under this one when none of them is shown, and for a line
+    without a node the branches that are left out.
     """
 
     node: str | None
@@ -31,6 +32,7 @@ class OutlineLine:
     role: str = ""
     children: int = 0
     below: int = 0
+    branch: bool = False
     on_path: bool = False
     current: bool = False
 
@@ -118,16 +120,18 @@ class _Outliner:
     def run(self) -> list[OutlineLine]:
         found: list[OutlineLine] = []
         # (ordinal, or minus the number of branches that are not shown; indent)
-        stack = self._entries(self.tree.root_ordinals, 0)
+        roots = self.tree.root_ordinals
+        stack = self._entries(roots, int(len(roots) > 1))
         while stack:
             ordinal, indent = stack.pop()
             if ordinal < 0:
-                found.append(OutlineLine(None, indent, below=-ordinal))
+                found.append(OutlineLine(None, indent, below=-ordinal, branch=True))
                 continue
             children = self._children(ordinal)
             entries = self._entries(children, indent + (len(children) > 1))
-            found.append(self._line(ordinal, indent, is_end=not any(entry[0] >= 0 for entry in entries)))
-            if any(entry[0] >= 0 for entry in entries):
+            is_end = not any(entry[0] >= 0 for entry in entries)
+            found.append(self._line(ordinal, indent, is_end=is_end))
+            if not is_end:
                 stack.extend(entries)
         return found
 
@@ -140,6 +144,8 @@ class _Outliner:
     def _line(self, ordinal: int, indent: int, *, is_end: bool) -> OutlineLine:
         node_id = self.tree.nodes.ids[ordinal]
         node = self.tree.nodes[node_id]
+        parent = self.graph.parent[ordinal]
+        siblings = len(self.tree.root_ordinals) if parent < 0 else len(self._children(parent))
         return OutlineLine(
             node=node_id,
             indent=indent,
@@ -147,6 +153,7 @@ class _Outliner:
             role=node["author"]["role"],
             children=self.graph.child_count(ordinal),
             below=self.extent.size[ordinal] - 1 if is_end else 0,
+            branch=siblings > 1,
             on_path=ordinal in self.path,
             current=ordinal == self.current,
         )

@@ -29,9 +29,7 @@ def note_edge(source: str, target: str, **more: Any) -> dict[str, Any]:
     return {**link(source, target), "type": "annotation", **more}
 
 
-def tree_of(
-    nodes: Iterable[dict[str, Any]] | Mapping[str, Any] = (), edges: Iterable[Any] = (), **fields: Any
-) -> Tree:
+def tree_of(nodes: Iterable[dict[str, Any]] | Mapping[str, Any] = (), edges: Iterable[Any] = (), **fields: Any) -> Tree:
     """A tree of decoded nodes and edges; id and title are filled in, roots are not."""
     builder = TreeBuilder({"id": "t", "title": "T", **fields})
     items = nodes.items() if isinstance(nodes, Mapping) else ((each["id"], each) for each in nodes)
@@ -125,9 +123,7 @@ BLOCKS = st.one_of(
     ),
     some_of({"type": st.sampled_from(["audio", "tool-call", "poll"])}, {"text": SCALARS, "transcript": LETTERS}),
 )
-CONTENTS = st.one_of(
-    st.builds(lambda text: [{"type": "text", "text": text}], LETTERS), st.lists(BLOCKS, max_size=3)
-)
+CONTENTS = st.one_of(st.builds(lambda text: [{"type": "text", "text": text}], LETTERS), st.lists(BLOCKS, max_size=3))
 AUTHORS = some_of({"role": ROLES}, {"agentId": LETTERS, "name": st.one_of(st.none(), LETTERS), "color": SCALARS})
 METAS = some_of(
     {},
@@ -225,7 +221,8 @@ def _edges(draw: st.DrawFn, ids: list[str]) -> list[dict[str, Any]]:
         if own_id is not None and own_id not in ids and all(own_id != other.get("id") for other in edges):
             edge = {"id": own_id, **edge}
         more = draw(
-            some_of({}, {"createdAt": TIMES, "extensions": EXTENSIONS, "weight": SCALARS}) if number % 3 == 0
+            some_of({}, {"createdAt": TIMES, "extensions": EXTENSIONS, "weight": SCALARS})
+            if number % 3 == 0
             else st.just({})
         )
         edges.append({**edge, **more})
@@ -297,12 +294,23 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
                     )
                 ),
             )
-        for key in draw(st.sets(st.sampled_from(["id", "title", "currentNodeId", "rootNodeIds", *TREE_FIELDS]), max_size=2)):
+        for key in draw(
+            st.sets(st.sampled_from(["id", "title", "currentNodeId", "rootNodeIds", *TREE_FIELDS]), max_size=2)
+        ):
             tree[key] = draw(JUNK)
         if draw(st.booleans()) and isinstance(tree.get("rootNodeIds"), list):
-            tree["rootNodeIds"] = [*tree["rootNodeIds"], *draw(st.lists(st.one_of(st.sampled_from(ids), JUNK), max_size=2))]
+            tree["rootNodeIds"] = [
+                *tree["rootNodeIds"],
+                *draw(st.lists(st.one_of(st.sampled_from(ids), JUNK), max_size=2)),
+            ]
         for each in tree["nodes"].values():
-            for key in draw(st.sets(st.sampled_from(["id", "content", "author", "createdAt", "meta", "generation",
-                                                     "editedFrom", "extensions"]), max_size=1)):
+            for key in draw(
+                st.sets(
+                    st.sampled_from(
+                        ["id", "content", "author", "createdAt", "meta", "generation", "editedFrom", "extensions"]
+                    ),
+                    max_size=1,
+                )
+            ):
                 each[key] = draw(JUNK)
     return value

@@ -20,9 +20,9 @@ from loomconv.storage import Limits
 __all__ = [
     "FILE",
     "ConvertingCommand",
-    "FormatName",
     "ReadingCommand",
     "assume_timezone",
+    "complete_format",
     "exported_at",
     "findings",
     "keep_secrets",
@@ -40,49 +40,50 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 FILE: Final = click.Path(allow_dash=True)
 
 
-class FormatName(click.ParamType):
-    """The name of an installed format. An unknown one is refused by the registry, which names the known ones."""
-
-    name = "format"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Installed formats whose names begin as typed."""
-        formats = default_registry().formats
-        return [CompletionItem(name, help=formats[name].title) for name in sorted(formats) if name.startswith(incomplete)]
+def complete_format(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Installed formats whose names begin as typed. (An unknown one is refused by the registry, naming the known.)"""
+    formats = default_registry().formats
+    return [CompletionItem(name, help=formats[name].title) for name in sorted(formats) if name.startswith(incomplete)]
 
 
-class _Zone(click.ParamType):
-    name = "±HH:MM"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if str(value).upper() in ("Z", "UTC"):
-            return "+00:00"
-        found = _ZONE.fullmatch(str(value))
-        if found is None or int(found[2]) > 14:
-            self.fail("a zone is written like +02:00 or -05:30", param, ctx)
-        return f"{found[1]}{found[2]}:{found[3]}"
-
-
-class _Moment(click.ParamType):
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        milliseconds = to_ms(str(value))
-        moment = None if milliseconds is None else format_ms(milliseconds)
-        if moment is None:
-            self.fail("a time is written like 2026-03-01T18:00:00Z, with its zone", param, ctx)
-        return moment
+def _zone(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    if value.upper() in ("Z", "UTC"):
+        return "+00:00"
+    found = _ZONE.fullmatch(value)
+    if found is None or int(found[2]) > 14:
+        raise click.BadParameter("a zone is written like +02:00 or -05:30.", ctx, param)
+    return f"{found[1]}{found[2]}:{found[3]}"
 
 
-class _Number(click.ParamType):
-    name = "N|all"
+def _moment(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return _moment_of_environment()
+    milliseconds = to_ms(value)
+    moment = None if milliseconds is None else format_ms(milliseconds)
+    if moment is None:
+        raise click.BadParameter("a time is written like 2026-03-01T18:00:00Z, with its zone.", ctx, param)
+    return moment
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
-        if value == "all":
-            return None
-        if not str(value).isdecimal() or int(value) < 1:
-            self.fail("a number from 1 on, or `all`", param, ctx)
-        return int(value)
+
+def _moment_of_environment() -> str | None:
+    """SOURCE_DATE_EPOCH as a time: seconds since 1970, for reproducible builds."""
+    text = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
+    if not text:
+        return None
+    moment = format_ms(int(text) * 1000) if text.isdecimal() and len(text) < 16 else None
+    if moment is None:
+        raise click.UsageError("SOURCE_DATE_EPOCH is no number of seconds since 1970.")
+    return moment
+
+
+def _number(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
+    if value == "all":
+        return None
+    if not value.isdecimal() or not 0 < len(value) < 16 or int(value) < 1:
+        raise click.BadParameter("a number from 1 on, or `all`.", ctx, param)
+    return int(value)
 
 
 def _parts(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:
@@ -93,30 +94,23 @@ def _parts(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return parts
 
 
-def _moment_of_environment() -> str | None:
-    """SOURCE_DATE_EPOCH as a time: seconds since 1970, for reproducible builds."""
-    text = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
-    if not text:
-        return None
-    moment = format_ms(int(text) * 1000) if text.isdecimal() and len(text) < 16 else None
-    if moment is None:
-        raise click.UsageError("SOURCE_DATE_EPOCH is no number of seconds since 1970")
-    return moment
-
-
 source_format = click.option(
-    "--from", "source_format", type=FormatName(), metavar="FORMAT", help="Read it as this format, instead of detecting."
+    "--from",
+    "source_format",
+    shell_complete=complete_format,
+    metavar="FORMAT",
+    help="Read it as this format, instead of detecting.",
 )
 limits = click.option(
     "--limit",
     "limits",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Raise or lower a safety limit (document-bytes=2GiB, ratio=500:1), or switch it off (nesting=none). Repeatable.",
+    help="Change a safety limit (document-bytes=2GiB, ratio=500:1) or switch it off (nesting=none). Repeatable.",
 )
 assume_timezone = click.option(
     "--assume-timezone",
-    type=_Zone(),
+    callback=_zone,
     metavar="±HH:MM",
     help="The zone of times that have none. Without it they are kept, but not understood.",
 )
@@ -132,9 +126,9 @@ without = click.option(
 )
 exported_at = click.option(
     "--exported-at",
-    type=_Moment(),
+    callback=_moment,
     metavar="TIME",
-    help="Record this as the time of the export. Default: SOURCE_DATE_EPOCH, else none, so that output is reproducible.",
+    help="Record this time of the export. Default: SOURCE_DATE_EPOCH, else none, so that output is reproducible.",
 )
 
 
@@ -143,7 +137,7 @@ def findings(default: int) -> Callable[[_Decorated], _Decorated]:
     return click.option(
         "--findings",
         "findings_limit",
-        type=_Number(),
+        callback=_number,
         default=str(default),
         show_default=True,
         metavar="N|all",
@@ -161,8 +155,6 @@ def make_options(given: dict[str, Any], **more: Any) -> ConversionOptions:
     chosen["limits"] = Limits.parse(given.get("limits") or ())
     if "findings_limit" in given:
         chosen["findings_limit"] = given["findings_limit"]
-    if "exported_at" in given and given["exported_at"] is None:
-        chosen["exported_at"] = _moment_of_environment()
     chosen["format_options"] = click.get_current_context().meta.get(_FORMAT_OPTIONS, {})
     return ConversionOptions(**chosen, **more)
 
@@ -198,7 +190,9 @@ class ReadingCommand(click.Command):
             records = [
                 record
                 for parameter in self.get_params(ctx)
-                if (id(parameter) in theirs) == is_theirs and (record := parameter.get_help_record(ctx)) is not None
+                if isinstance(parameter, click.Option)
+                and (id(parameter) in theirs) == is_theirs
+                and (record := parameter.get_help_record(ctx)) is not None
             ]
             if records:
                 with formatter.section(heading):

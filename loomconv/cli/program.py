@@ -57,7 +57,8 @@ class Program(click.Group):
         """Run the command; a reader of its output who goes away ends it quietly."""
         try:
             status = super().invoke(ctx)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except BrokenPipeError:
             hush()
             return statuses.DONE
@@ -105,6 +106,9 @@ def _explain(error: Exception) -> int:
         return statuses.status_of(error)
     if isinstance(error, MemoryError):
         _say("there is not enough memory for this file")
+        return statuses.FAILED
+    if isinstance(error, OSError) and error.strerror:
+        _say(f"the system says: {error.strerror}")
         return statuses.FAILED
     # The exception's own words may quote the file, and are not shown.
     step = "" if os.environ.get(_DEBUG_VARIABLE) else f"; run it with {_DEBUG_VARIABLE}=1 for the traceback"

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from typing import Any, TextIO
 
 import click
@@ -56,9 +57,8 @@ def print_json(value: Any) -> None:
     """A JSON value to stdout, indented; UTF-8 whatever the locale."""
     from loomconv import jsontext
 
-    stream = click.get_binary_stream("stdout")
-    stream.write(jsontext.dump(value, jsontext.TWO_SPACES) + b"\n")
-    stream.flush()
+    # Bytes go past the stream's encoding.
+    click.echo(jsontext.dump(value, jsontext.TWO_SPACES))
 
 
 def columns(rows: Iterable[Sequence[str]], gap: str = "  ") -> list[str]:
@@ -71,9 +71,8 @@ def columns(rows: Iterable[Sequence[str]], gap: str = "  ") -> list[str]:
 def tolerate() -> None:
     """Let characters that a stream's encoding does not have come out as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def hush() -> None:

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from loomconv.jsontext.exact_reader import Parsed, parse_exact
 from loomconv.jsontext.exact_writer import iter_exact, write_exact
-from loomconv.jsontext.fast import Loaded, decode, dump, encode, keys_accounted, load
+from loomconv.jsontext.fast import Loaded, decode, dump, encode, encode_plain, keys_accounted, load
 from loomconv.jsontext.layout import COMPACT, PYTHON_INDENT_4, SWIFT, TWO_SPACES, Layout
 from loomconv.jsontext.places import Oddity, locate
 from loomconv.jsontext.prefix import parse_prefix
-from loomconv.jsontext.recognise import recognise_layout
+from loomconv.jsontext.recognise import recognise_layout, settled_layout
 from loomconv.jsontext.strings import strings_in_text, strings_in_value
 from loomconv.jsontext.values import NOTHING, ExactFloat, same_number
 
@@ -40,6 +40,7 @@ __all__ = [
     "decode",
     "dump",
     "encode",
+    "encode_plain",
     "iter_exact",
     "keys_accounted",
     "load",
@@ -48,6 +49,7 @@ __all__ = [
     "parse_prefix",
     "recognise_layout",
     "same_number",
+    "settled_layout",
     "strings_in_text",
     "strings_in_value",
     "write_exact",

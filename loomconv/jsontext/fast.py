@@ -16,7 +16,7 @@ from loomconv.jsontext.places import BOM, Bytes, Oddity
 from loomconv.jsontext.strings import strings_in_text, strings_in_value
 from loomconv.jsontext.values import ExactFloat, float_from_token
 
-__all__ = ["Loaded", "decode", "dump", "encode", "keys_accounted", "load"]
+__all__ = ["Loaded", "decode", "dump", "encode", "encode_plain", "keys_accounted", "load"]
 
 _DECODER: Final = msgspec.json.Decoder(float_hook=float_from_token)
 _REFUSALS: Final = (msgspec.DecodeError, RecursionError)
@@ -143,6 +143,18 @@ def encode(value: Any) -> bytes:
     """
     text = _encode_fast(value)
     return write_exact(value) if text is None else text
+
+
+def encode_plain(value: Any) -> bytes:
+    """Like `encode`, for a value that consists of what JSON readers give: plain types, and no NaN unless by accident.
+
+    What msgspec turns into `null` is still noticed. The walk over the value is spared, some 1.5 µs for a node.
+    """
+    try:
+        text: bytes = _ENCODER.encode(value)
+    except _ENCODING_REFUSALS:
+        return write_exact(value)
+    return encode(value) if b"null" in text else text
 
 
 def _encode_fast(value: Any) -> bytes | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from loomconv.jsontext.layout import Layout
 from loomconv.jsontext.places import BOM
 
-__all__ = ["recognise_layout"]
+__all__ = ["recognise_layout", "settled_layout"]
 
 _STRUCTURE_BYTES: Final = 65536
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -50,6 +51,22 @@ def recognise_layout(head: bytes, tail: bytes) -> Layout:
         **_escapes_of(text, python=indent in (1, 4) or (indent is None and item_separator == ", ")),
     }
     return Layout(**layout)
+
+
+def settled_layout(recognised: Layout, usual: Layout, head: bytes) -> Layout:
+    """The recognised layout, with the usual one's habits wherever `head` shows nothing of a habit.
+
+    A text without a slash, an empty container or a character beyond ASCII does not say how it would write one; that it
+    differs from the usual layout there would be a mere guess.
+    """
+    habits: dict[str, Any] = {}
+    if b"/" not in head:
+        habits["escape_slash"] = usual.escape_slash
+    if head.isascii() and b"\\u" not in head:
+        habits["escape"] = usual.escape
+    if _EMPTY.search(_STRING.sub(b'""', head)) is None:
+        habits["empty"] = usual.empty
+    return replace(recognised, **habits)
 
 
 def _indent_of(bare: bytes) -> tuple[int | Literal["\t"] | None, Literal["\n", "\r\n"] | None]:

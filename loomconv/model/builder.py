@@ -32,7 +32,7 @@ class TreeBuilder:
         fields: dict[str, Any] | None = None,
         *,
         decoder: NodeDecoder | None = None,
-        examine: Callable[[str, Node], Node] | None = None,
+        examine: Callable[[str, Node, bool], Node] | None = None,
     ) -> None:
         self.fields: dict[str, Any] = {} if fields is None else fields
         self._examine = examine
@@ -40,12 +40,13 @@ class TreeBuilder:
         self.edges = EdgeTable(self.nodes)
         self._late: list[tuple[str, str] | Edge] = []
 
-    def add_node(self, node_id: str, node: Node, block: msgspec.Raw | None = None) -> int:
+    def add_node(self, node_id: str, node: Node, block: msgspec.Raw | None = None, *, sound: bool = False) -> int:
         """Append a node and return its ordinal. Raises KeyError when the id is taken: see `mint`.
 
-        `block` are the node's own bytes, if they are OpenLoom JSON: they stay when the node is kept as it is.
+        `block` are the node's own bytes, if they are OpenLoom JSON: they stay when the node is kept as it is. `sound`
+        says that the reader knows the node's core to be in shape, with text blocks only.
         """
-        examined = node if self._examine is None else self._examine(node_id, node)
+        examined = node if self._examine is None else self._examine(node_id, node, sound)
         if block is None or examined is not node:
             return self.nodes.add_block(node_id, jsontext.encode(examined))
         return self.nodes.add_block(node_id, block)

@@ -52,25 +52,29 @@ def plain_edge(source: str, target: str, form: int = 0) -> Edge:
 
 
 def primary_source(edge: Mapping[str, Any]) -> str | None:
-    """The source that acts as the parent: the first primary one, else the first (OL2-4.4-strictparent, A4)."""
+    """The source that acts as the parent: the first primary one, else the first (OL2-4.4-strictparent, A4).
+
+    A role that is absent or null means primary (OL2-4.4-role, A9).
+    """
     sources = edge["sources"]
     for source in sources:
-        if source.get("role", "primary") == "primary":
+        if source.get("role") in (None, "primary"):
             return cast(str, source["nodeId"])
     return sources[0]["nodeId"] if sources else None
 
 
+# null is no value here: an edge that holds one is kept as it is.
 class _PlainSource(msgspec.Struct, forbid_unknown_fields=True):
     nodeId: str  # noqa: N815 - the specification's spelling
-    role: str | None = None
+    role: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _PlainEdge(msgspec.Struct, forbid_unknown_fields=True):
     type: str
     sources: list[_PlainSource]
     targetNodeId: str  # noqa: N815 - the specification's spelling
-    id: str | None = None
-    createdAt: str | None = None  # noqa: N815 - the specification's spelling
+    id: str | msgspec.UnsetType = msgspec.UNSET
+    createdAt: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815 - the specification's spelling
 
 
 _decode_plain = msgspec.json.Decoder(_PlainEdge).decode
@@ -145,7 +149,7 @@ class EdgeTable(Sequence[Edge]):
         add_block, add_hash = self._blocks.append, self._id_hashes.append
         add_parent, add_target = self.parents.append, self.targets.append
         add_kind, add_form = self.kinds.append, self.forms.append
-        strings = 0
+        strings, unset = 0, msgspec.UNSET
         for item in edges:
             block = item if type(item) is msgspec.Raw or type(item) is bytes else jsontext.encode(item)
             try:
@@ -157,20 +161,20 @@ class EdgeTable(Sequence[Edge]):
             parent, target = ordinal(source.nodeId, -1), ordinal(edge.targetNodeId, -1)
             form, kind = 0, CONTINUATION if edge.type == "continuation" else ANNOTATION
             strings += 7
-            if source.role is None:
+            if source.role is unset:
                 form = ROLE_ABSENT
             else:
                 strings += 2
                 if source.role != "primary":
                     form = ODD
-            if edge.id is None:
+            if edge.id is unset:
                 form |= ID_ABSENT
             else:
                 strings += 2
                 add_hash(hash(edge.id))
                 if edge.id != "edge:" + edge.targetNodeId:
                     form |= ODD
-            if edge.createdAt is not None:
+            if edge.createdAt is not unset:
                 strings += 2
                 form |= ODD
             if kind != CONTINUATION:
@@ -195,7 +199,7 @@ class EdgeTable(Sequence[Edge]):
         kind = CONTINUATION if value["type"] == "continuation" else ANNOTATION
         if len(sources) > 1:
             self.more_sources[len(self._blocks)] = tuple(sources)
-        if "id" in value:
+        if value.get("id") is not None:
             self._id_hashes.append(hash(value["id"]) if isinstance(value["id"], str) else hash(""))
         self._append_row(block, parent, target, BROKEN if broken else kind)
 

@@ -102,13 +102,23 @@ class Graph:
 
     def depths(self, roots: Sequence[int]) -> array[int]:
         """Depth of each node (a root has 1, an unreachable node 0), by first parent."""
-        depth = array("q", bytes(8 * len(self._ids)))
+        depth, parent = array("q", bytes(8 * len(self._ids))), self.parent
+        reached = list(self.walk(roots))
+        # -1: reached, depth not known yet. A node of several parents may be reached before its first one.
+        for ordinal in reached:
+            depth[ordinal] = -1
         for root in roots:
             depth[root] = 1
-        for ordinal in self.walk(roots):
-            parent = self.parent[ordinal]
-            if not depth[ordinal] and parent >= 0:
-                depth[ordinal] = depth[parent] + 1
+        for ordinal in reached:
+            chain = []
+            while ordinal >= 0 and depth[ordinal] == -1:
+                depth[ordinal] = 0
+                chain.append(ordinal)
+                ordinal = parent[ordinal]
+            known = depth[ordinal] if ordinal >= 0 else 0
+            for below in reversed(chain):
+                known += 1
+                depth[below] = known
         return depth
 
     def path(self, ordinal: int) -> list[int]:

@@ -96,7 +96,7 @@ class NodeIndex(Mapping[str, Node]):
             node = transform(node_id, node)
         if node is before and (self._decoder is None or type(block) is bytes):
             return block
-        return jsontext.encode(node)
+        return jsontext.encode_plain(node)
 
     # -- changing ----------------------------------------------------------------------------------------------
 

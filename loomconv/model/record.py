@@ -23,6 +23,15 @@ def own_record(holder: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_record(holder: Mapping[str, Any], **members: Any) -> dict[str, Any]:
-    """A copy of the object with these members in the hub's record, beside those that are there."""
+    """A copy of the object with these members in the hub's record, beside those that are there.
+
+    Extensions, or a record, that are no object have to give way; they are kept in the record.
+    """
     record = {**own_record(holder), **members}
-    return {**holder, "extensions": {**extensions_of(holder), NAMESPACE: record}}
+    extensions = extensions_of(holder)
+    given = holder.get("extensions")
+    if given is not None and not isinstance(given, dict):
+        record.setdefault("originalExtensions", given)
+    if NAMESPACE in extensions and not isinstance(extensions[NAMESPACE], dict):
+        record.setdefault("originalRecord", extensions[NAMESPACE])
+    return {**holder, "extensions": {**extensions, NAMESPACE: record}}

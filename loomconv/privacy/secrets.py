@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["drop_secrets"]
+__all__ = ["drop_secrets", "looks_secret"]
 
 # Names as they end, without case, underscores and hyphens.
 _NAME_ENDS = ("apikey", "password", "passwd", "passphrase", "secretkey", "clientsecret", "privatekey")
@@ -36,10 +36,15 @@ _SHAPE = re.compile(
 _VERBATIM = frozenset({"generation", "rawResponse"})
 
 
+def looks_secret(text: str) -> bool:
+    """Whether the text has the shape of a provider's key."""
+    return _SHAPE.fullmatch(text) is not None
+
+
 def _is_secret(key: str, value: Any) -> bool:
     if not isinstance(value, str) or not value.strip():
         return False
-    if _SHAPE.fullmatch(value):
+    if looks_secret(value):
         return True
     name = key.lower().replace("_", "").replace("-", "").replace(" ", "")
     return name in _NAMES or name.endswith(_NAME_ENDS)

@@ -29,7 +29,8 @@ def pack_edges(tree: Tree) -> dict[str, Any] | None:
 
     `{"form": bits, "list": [...]}`: in the list a plain edge is the id of its target alone (its source is the parent
     that the target has in the tree), any other edge is the whole object. `form` says which optional parts plain edges
-    lack. The list is left out when all edges are plain and in the order that a reader gives them.
+    lack. When all edges are plain there need be no list: without one they stand in the order that readers give them,
+    grouped by parent, parents depth-first; with `"order": "nodes"` in the depth-first order of their targets.
     """
     edges, ids = tree.edges, tree.nodes.ids
     if not len(edges):
@@ -48,15 +49,25 @@ def pack_edges(tree: Tree) -> dict[str, Any] | None:
             packed.append(edges[position])
         if kind == CONTINUATION:
             seen[target] = 1
-    if all_plain and packed == _depth_first_targets(tree):
-        return {"form": form} if form else None
+    if all_plain:
+        walk = list(tree.graph.walk(tree.root_ordinals))
+        if packed == _grouped(tree, walk):
+            return {"form": form} if form else None
+        if packed == _by_node(tree, walk):
+            return {"form": form, "order": "nodes"}
     return {"form": form, "list": packed}
 
 
-def _depth_first_targets(tree: Tree) -> list[str]:
-    """Targets in the order in which a reader of a nested or parent/child file emits its edges."""
-    graph, ids = tree.graph, tree.nodes.ids
-    return [ids[child] for ordinal in graph.walk(tree.root_ordinals) for child in graph.children(ordinal)]
+def _grouped(tree: Tree, walk: list[int]) -> list[str]:
+    """Targets of plain edges grouped by parent, parents depth-first."""
+    ids, children = tree.nodes.ids, tree.graph.children
+    return [ids[child] for ordinal in walk for child in children(ordinal)]
+
+
+def _by_node(tree: Tree, walk: list[int]) -> list[str]:
+    """Targets of plain edges in depth-first order."""
+    ids, parent = tree.nodes.ids, tree.graph.parent
+    return [ids[ordinal] for ordinal in walk if parent[ordinal] >= 0]
 
 
 def unpack_edges(tree: Tree, packed: dict[str, Any]) -> tuple[EdgeTable, list[Edge]]:
@@ -73,9 +84,8 @@ class _Unpacking:
         self.tree = tree
         self.graph = tree.graph
         self.form = packed["form"] if isinstance(packed.get("form"), int) else 0
-        entries = packed.get("list")
         ids = tree.nodes.ids
-        self.entries: list[Any] = entries if isinstance(entries, list) else [ids[each] for each in tree.edges.targets]
+        self.entries: list[Any] = self._entries(packed)
         self.table = EdgeTable(tree.nodes)
         self.placed = bytearray(len(ids))
         # Children that a whole edge in the list places; a plain entry must not take their turn.
@@ -83,6 +93,13 @@ class _Unpacking:
             entry["targetNodeId"] for entry in self.entries if isinstance(entry, dict) and self._gives_parent(entry)
         }
         self.turns: dict[int, Iterator[int]] = {}
+
+    def _entries(self, packed: dict[str, Any]) -> list[Any]:
+        entries = packed.get("list")
+        if isinstance(entries, list):
+            return entries
+        walk = list(self.graph.walk(self.tree.root_ordinals))
+        return (_by_node if packed.get("order") == "nodes" else _grouped)(self.tree, walk)
 
     def run(self) -> tuple[EdgeTable, list[Edge]]:
         gone: list[Edge] = []

@@ -180,7 +180,7 @@ class _TreeRepair:
             if kind == CONTINUATION and incoming[target] < 2:
                 continue
             edge = edges[position]
-            sources = [[source["nodeId"], source.get("role", "primary")] for source in edge["sources"]]
+            sources = [[source["nodeId"], source.get("role") or "primary"] for source in edge["sources"]]
             key = jsontext.encode([edge["type"], sources, edge["targetNodeId"]])
             if key in seen:
                 self.found("repair.duplicate-edge", "The edge is there twice.", node=edge["targetNodeId"])
@@ -222,13 +222,17 @@ class _TreeRepair:
             return
         edges = self.tree.edges
         links: dict[int, list[tuple[int, int]]] = {}
+        # Where the story comes in from outside: such a node keeps its place, and its ring is cut where it comes back.
+        entries: list[int] = []
         for position, kind in enumerate(edges.kinds):
             if kind == CONTINUATION and edges.targets[position] in ringed:
                 for source in dict.fromkeys(edges.sources(position)):
                     if source in ringed:
                         links.setdefault(source, []).append((edges.targets[position], position))
+                    else:
+                        entries.append(edges.targets[position])
         listed = [self.tree.nodes.ordinals[root] for root in self.tree.listed_roots if root in self.tree.nodes]
-        starts = dict.fromkeys([*(root for root in listed if root in ringed), *sorted(ringed)])
+        starts = dict.fromkeys([*entries, *(root for root in listed if root in ringed), *sorted(ringed)])
         changes: dict[int, Edge | bool] = {}
         for position in _closing_links(starts, links):
             edge = edges[position]
@@ -254,6 +258,7 @@ class _TreeRepair:
         kept: dict[str, None] = {}
         if listed is not None and not isinstance(listed, list):
             self.found("repair.bad-root", "rootNodeIds is not a list.", pointer="/rootNodeIds")
+            _keep_aside(tree, "originalRootNodeIds", listed)
         for root in listed if isinstance(listed, list) else ():
             ordinal = ordinals.get(root, -1) if isinstance(root, str) else -1
             if ordinal < 0:

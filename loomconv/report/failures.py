@@ -47,7 +47,6 @@ def add_failure(report: Report, error: Exception) -> None:
         return
     if code == "read.unreadable" and error.place is not None:
         code = "read.syntax"
-    sentences = (error.message, error.next_step)
-    message = " ".join(f"{text[:1].upper()}{text[1:]}".rstrip(".") + "." for text in sentences if text)
+    message = f"{error.message}. {error.next_step}" if error.next_step else error.message
     pointer = error.pointer if (error.pointer or "").startswith("/") else None
     report.add(code, message, severity="error", pointer=pointer, place=error.place)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from loomconv.jsontext import ExactFloat
 from loomconv.model.times import EPOCH_2001, format_ms, looks_like_time, to_ms
 
-__all__ = ["LATEST_REFERENCE_SECOND", "ReadTime", "app_number", "plain_ms", "read_time", "reference_ms", "to_iso"]
+__all__ = ["LATEST_REFERENCE_SECOND", "ReadTime", "app_number", "from_iso", "plain_ms", "read_time", "reference_ms", "sort_time", "to_iso"]
 
 _OFFSET_MS = EPOCH_2001 * 1000
 _START_2001 = datetime(2001, 1, 1)
@@ -137,3 +137,12 @@ def _read_text(raw: str, zone: str | None) -> ReadTime:
         return ReadTime(None, "read.time-without-zone", "A date has no zone; it was left out.")
     milliseconds = to_ms(raw + zone)
     return ReadTime(None if milliseconds is None else format_ms(milliseconds))
+
+
+def sort_time(raw: Any, zone: str | None) -> float | None:
+    """A date of the file in seconds since 2001, for sorting; None when it is none."""
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        return float(raw) if -_ABSURD < raw < _ABSURD else None
+    iso = read_time(raw, zone).iso
+    milliseconds = None if iso is None else from_iso(iso)
+    return None if milliseconds is None else milliseconds / 1000

@@ -93,24 +93,34 @@ class _Settlement:
         self.found = found
         ordinals = claims.ordinals
         self.parents = [parent if parent in ordinals else None for parent in claims.parents]
-        # Nodes that are listed by one that is not their parent.
+        self.children: list[list[str]] = []
+        # Positions of nodes that are in their place in a list, and of those that a node lists that is not their parent.
+        self.placed: set[int] = set()
         self.foreign: set[int] = set()
+        # By position of a list: the ids about which it disagrees with the nodes themselves.
+        self.disputed: dict[int, list[str]] = {}
 
     def run(self, time_of: Callable[[int], float | None]) -> Links:
         self._take_listed()
-        children, placed = self._place_listed()
-        self._place_unlisted(children, placed, time_of)
+        self._place_listed()
+        self._place_unlisted(time_of)
+        for position in sorted(self.disputed):
+            message = "The list of children and what the nodes themselves say disagree."
+            self.found(position, "read.children-disagree", message, "/childrenIds", self.disputed[position])
         lost = [
             position
             for position, (claimed, parent) in enumerate(zip(self.claims.parents, self.parents, strict=True))
             if claimed is not None and parent is None
         ]
-        return Links(self.parents, children, lost, agreed=False, torn=bool(self.foreign))
+        return Links(self.parents, self.children, lost, agreed=False, torn=bool(self.foreign))
+
+    def _dispute(self, position: int, node_id: str) -> None:
+        self.disputed.setdefault(position, []).append(node_id)
 
     def _take_listed(self) -> None:
         """A node without a parent in the file belongs to the first one that lists it."""
         claims = self.claims
-        listers: dict[int, str] = {}
+        listers: dict[int, int] = {}
         for position, (node_id, children) in enumerate(zip(claims.ids, claims.children, strict=True)):
             for child in children:
                 ordinal = claims.ordinals.get(child)
@@ -118,63 +128,49 @@ class _Settlement:
                     message = "The list of children names a node that is not in the file."
                     self.found(position, "read.missing-child", message, "/childrenIds", child)
                 elif self.parents[ordinal] is None and child != self.root and child != node_id:
-                    listers.setdefault(ordinal, node_id)
-        taken: dict[str, list[str]] = {}
-        for ordinal, parent in listers.items():
-            self.parents[ordinal] = parent
-            if claims.parents[ordinal] is None:
-                taken.setdefault(parent, []).append(claims.ids[ordinal])
-            else:
+                    listers.setdefault(ordinal, position)
+        # A file in which no node names a parent just has its links in one place.
+        both_ways = any(parent is not None for parent in claims.parents)
+        for ordinal, position in listers.items():
+            self.parents[ordinal] = claims.ids[position]
+            if claims.parents[ordinal] is not None:
                 message = "The node's parent is not in the file; it belongs to the node that lists it."
                 self.found(ordinal, "repair.missing-parent", message, "/parentId", claims.parents[ordinal])
-        # A file in which no node names a parent just has its links in one place.
-        if any(parent is not None for parent in claims.parents):
-            for parent, children in taken.items():
-                message = "The list of children names nodes that name no parent; they were taken for its children."
-                self.found(claims.ordinals[parent], "read.children-disagree", message, "/childrenIds", children)
+            elif both_ways:
+                self._dispute(position, claims.ids[ordinal])
 
-    def _place_listed(self) -> tuple[list[list[str]], set[int]]:
+    def _place_listed(self) -> None:
         """Children in the order of the lists, first occurrence."""
         claims = self.claims
-        placed: set[int] = set()
-        result = []
         for position, (node_id, children) in enumerate(zip(claims.ids, claims.children, strict=True)):
-            own, odd = [], []
+            own = []
             for child in children:
                 ordinal = claims.ordinals.get(child)
                 if ordinal is None:
                     continue
-                if self.parents[ordinal] == node_id and ordinal not in placed:
-                    placed.add(ordinal)
-                    own.append(child)
-                    continue
-                odd.append(child)
                 if self.parents[ordinal] != node_id:
                     self.foreign.add(ordinal)
-            if odd:
-                message = "The list of children names nodes that are not, or not once more, this node's children."
-                self.found(position, "read.children-disagree", message, "/childrenIds", odd)
-            result.append(own)
-        return result, placed
+                    self._dispute(position, child)
+                elif ordinal in self.placed:
+                    self._dispute(position, child)
+                else:
+                    self.placed.add(ordinal)
+                    own.append(child)
+            self.children.append(own)
 
-    def _place_unlisted(
-        self, children: list[list[str]], placed: set[int], time_of: Callable[[int], float | None]
-    ) -> None:
+    def _place_unlisted(self, time_of: Callable[[int], float | None]) -> None:
         """Behind them the children that their parent does not list, by time, then in file order."""
         claims = self.claims
         unlisted: dict[int, list[int]] = {}
         for ordinal, parent in enumerate(self.parents):
-            if parent is not None and ordinal not in placed:
+            if parent is not None and ordinal not in self.placed:
                 unlisted.setdefault(claims.ordinals[parent], []).append(ordinal)
+                if ordinal not in self.foreign:  # otherwise the list that has it is disputed
+                    self._dispute(claims.ordinals[parent], claims.ids[ordinal])
         for position, ordinals in unlisted.items():
-            times = {ordinal: time_of(ordinal) for ordinal in ordinals}
-            ordinals.sort(key=lambda ordinal: (times[ordinal] is None, times[ordinal] or 0, ordinal))  # noqa: B023
-            children[position].extend(claims.ids[ordinal] for ordinal in ordinals)
-            # A child that another node lists has been reported there.
-            missed = [claims.ids[ordinal] for ordinal in ordinals if ordinal not in self.foreign]
-            if missed:
-                message = "The list of children lacks nodes that name this one as their parent."
-                self.found(position, "read.children-disagree", message, "/childrenIds", missed)
+            timed = [(time_of(ordinal), ordinal) for ordinal in ordinals]
+            timed.sort(key=lambda each: (each[0] is None, each[0] or 0, each[1]))
+            self.children[position].extend(claims.ids[ordinal] for _, ordinal in timed)
 
 
 # -- what follows from settled links ---------------------------------------------------------------------------

@@ -42,11 +42,12 @@ encode_node = msgspec.json.Encoder().encode
 
 
 def quick_node(
-    node_id: str, node: dict[str, Any], parent: str | None, children: list[str], ahead: str | None
+    node_id: str, node: dict[str, Any], parent: str | UnsetType, children: list[str], remembered: str | UnsetType
 ) -> WrittenNode | None:
-    """The object of a node that needs no marks and has nothing in its stash but a number for its time, else None.
+    """The object of a node that needs no marks and has nothing in its stash but a number for its time, and the child
+    that it remembers; else None.
 
-    `ahead` is the child that leads to the current node, None when there is none.
+    `remembered` is the child that it is said to remember if the stash has none.
     """
     content, author = node["content"], node["author"]
     if len(content) != 1 or len(content[0]) != 2:
@@ -69,11 +70,29 @@ def quick_node(
     extensions: Raw | UnsetType = UNSET
     if "extensions" in node:
         keys += 1
-        kept = _quick_extensions(node["extensions"], milliseconds)
-        if kept is None:
+        others = node["extensions"]
+        if type(others) is not dict or not others:
             return None
-        extensions, stashed = kept
-        number = number if stashed is None else stashed
+        if NAMESPACE in others:
+            stash = others[NAMESPACE]
+            left = len(stash) if type(stash) is dict else 0
+            if not left:
+                return None
+            if "createdTime" in stash:
+                left -= 1
+                number = stash["createdTime"]
+                if type(number) is not float or number < 1 or plain_ms(number) != milliseconds:
+                    return None
+            if "rememberedChildId" in stash:
+                left -= 1
+                remembered = stash["rememberedChildId"]
+                if remembered not in children:
+                    return None
+            if left:
+                return None
+            others = {key: value for key, value in others.items() if key != NAMESPACE} if len(others) > 1 else None
+        if others is not None:
+            extensions = Raw(jsontext.encode(others))
     marked, label = False, None
     if "meta" in node:
         keys += 1
@@ -84,14 +103,13 @@ def quick_node(
             return None
     if len(node) != keys:
         return None
-    remembered = ahead or children[0] if children else UNSET
     return WrittenNode(
         node_id,
         text,
         said[0],
         said[1],
         number,
-        UNSET if parent is None else parent,
+        parent,
         children,
         remembered,
         marked,
@@ -134,18 +152,3 @@ def _quick_ms(created: Any) -> int | None:
         return None
     milliseconds = since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
     return milliseconds if 0 <= milliseconds <= 1_500_000_000_000 else None
-
-
-def _quick_extensions(extensions: Any, milliseconds: int) -> tuple[Raw | UnsetType, float | None] | None:
-    """The other apps' part as JSON, and the number that the stash has for the time; None for any other stash."""
-    if type(extensions) is not dict or not extensions:
-        return None
-    own = extensions.get(NAMESPACE)
-    if own is None:
-        return None if NAMESPACE in extensions else (Raw(jsontext.encode(extensions)), None)
-    number = own.get("createdTime") if type(own) is dict and len(own) == 1 else None
-    if type(number) is not float or number < 1 or plain_ms(number) != milliseconds:
-        return None
-    if len(extensions) == 1:
-        return UNSET, number
-    return Raw(jsontext.encode({key: value for key, value in extensions.items() if key != NAMESPACE})), number

@@ -10,7 +10,7 @@ from loomconv.model.times import looks_like_time, to_ms
 from loomconv.model.types import Node
 from loomconv.storage.source import Source
 from loomconv_plugins.openloom_1.bookmarks import Bookmarks, title_of
-from loomconv_plugins.openloom_1.dates import read_time
+from loomconv_plugins.openloom_1.dates import sort_time
 from loomconv_plugins.openloom_1.intake import Intake, take_apart
 from loomconv_plugins.openloom_1.lens import Found, Setting
 from loomconv_plugins.openloom_1.links import Links, derived_current, in_depth_order, next_on_path, raw_links, settle
@@ -147,12 +147,7 @@ class _Reading:
     def _time_of(self, position: int) -> float | None:
         """When a node was made, in seconds since 2001, for children that no list names (OL1-order)."""
         raw = self.intake.object(self.claims.ids[position])
-        time = raw.get("createdTime") if isinstance(raw, dict) else None
-        if isinstance(time, int | float) and not isinstance(time, bool):
-            return float(time)
-        iso = read_time(time, self.zone).iso
-        milliseconds = None if iso is None else to_ms(iso)
-        return None if milliseconds is None else milliseconds / 1000 - 978_307_200
+        return sort_time(raw.get("createdTime"), self.zone) if isinstance(raw, dict) else None
 
     def _sorted(self, links: Links) -> Links:
         """The links with siblings by time, if that was asked for."""

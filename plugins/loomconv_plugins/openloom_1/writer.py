@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from msgspec import UNSET
+
 from loomconv.errors import UsageFault
 from loomconv.format import Sink, WriteContext
 from loomconv.model.document import Document, Tree
-from loomconv_plugins.openloom_1.bookmarks import Bookmarks, WrittenBookmarks, patched
+from loomconv_plugins.openloom_1.bookmarks import WrittenBookmarks, patched
 from loomconv_plugins.openloom_1.dates import sort_time
 from loomconv_plugins.openloom_1.kept_links import usable_links
 from loomconv_plugins.openloom_1.lens import Setting
@@ -15,9 +17,9 @@ from loomconv_plugins.openloom_1.links import derived_current
 from loomconv_plugins.openloom_1.node_values import node_object, raw_instead
 from loomconv_plugins.openloom_1.output import Output
 from loomconv_plugins.openloom_1.quick_write import encode_node, quick_node
-from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, TREE_KEYS, VALUE_KEYS, id_of, own_part, same_json
+from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, TREE_KEYS, VALUE_KEYS, id_of, own_part
 from loomconv_plugins.openloom_1.tree_values import NO_CURRENT, TREE
-from loomconv_plugins.openloom_1.written_ids import ORIGINAL, STYLE, mark_original, renamed_links, uuid_ids
+from loomconv_plugins.openloom_1.written_ids import ORIGINAL, STYLE, renamed_links, uuid_ids, with_marks
 
 __all__ = ["write_document"]
 
@@ -26,7 +28,7 @@ def write_document(document: Document, sink: Sink, context: WriteContext) -> Non
     """Write the one tree of a document.
 
     Raises UsageFault when there is not exactly one. Cost: some 8 µs for a node that the format holds completely, four
-    times that for any other; memory for one node, its siblings' ids, and the bookmarked nodes.
+    times that for any other; memory for one node, its children's ids, and the bookmarked nodes.
     """
     if len(document.trees) != 1:
         raise UsageFault(
@@ -44,47 +46,44 @@ class _Writing:
         self.graph = tree.graph
         self.out = Output(sink, context.layout)
         self.stash = own_part(tree.fields.get("extensions"))
-        absent = self.stash.get("absent")
-        self.absent: list[Any] = absent if isinstance(absent, list) else []
         self.bookmarks = WrittenBookmarks(self.stash)
         zone = self.stash.get("timezone")
         self.setting = Setting(None, self.bookmarks, zone if isinstance(zone, str) else None)
         roots = tree.roots
         self.root = roots[0] if roots and roots[0] in tree.nodes else None
+        # What the file says of root and current node, MISSING for nothing.
         self.named_root = self._named_root(roots)
         current = tree.fields.get("currentNodeId")
         self.current = current if isinstance(current, str) and current in tree.nodes else None
         self.ahead = self._ahead()
-        read_root = id_of(self.named_root)
-        self.kept_links = usable_links(
-            self.stash.get("links"), tree, read_root if read_root in tree.nodes else None, self._time_of
-        )
-        self.uuids: dict[str, str] | None = None
+        found = id_of(self.named_root)
+        root = found if found in tree.nodes else None
+        self.kept_links = usable_links(self.stash.get("links"), tree, root, self._time_of)
+        self.uuids: dict[str, str] = {}
         if context.options.get("ids") == "uuid" or self.stash.get(STYLE) == "uuid":
-            self.uuids = uuid_ids(tree.nodes.ids)
-        # What is remembered where that is not the default.
+            self.uuids = uuid_ids([*tree.nodes.ids, tree.id])
+        # What nodes remember where that is not the default, by id; and the copies of the bookmarked ones.
         self.remembered: dict[str, Any] = {}
         self.copies: list[tuple[str, bytes]] = []
 
     def run(self) -> None:
         out = self.out
-        fields = self._fields()
-        extensions = fields.pop("extensions", MISSING)
+        fields = TREE.put(self.tree.fields, self.setting._replace(own_id=self.root))
         out.open()
         for key, value in fields.items():
-            if key in TREE_KEYS:
-                out.member(key, out.block_of(value))
+            if key in TREE_KEYS and key != "extensions":
+                out.member(key, out.block_of(self._renamed(value) if key == "id" else value))
         if self.named_root is not MISSING:
             out.member("rootNodeId", out.block_of(self._renamed(self.named_root)))
-        self._write_map("nodes")
+        self._write_nodes()
         self._write_bookmarks()
-        current = self._current_member()
+        current = self._named_current()
         if current is not MISSING:
             out.member("currentNodeId", out.block_of(self._renamed(current)))
         for key, value in fields.items():
             if key not in TREE_KEYS:
                 out.member(key, out.block_of(value))
-        extensions = self._tree_extensions(extensions, current)
+        extensions = self._marked(fields.get("extensions", MISSING), current)
         if extensions is not MISSING:
             out.member("extensions", out.block_of(extensions))
         out.close()
@@ -93,29 +92,216 @@ class _Writing:
     # -- nodes -------------------------------------------------------------------------------------------------
 
     def _write_nodes(self) -> None:
-        out, ids, graph = self.out, self.tree.nodes.ids, self.graph
+        out, ids, nodes = self.out, self.tree.nodes.ids, self.tree.nodes
         if not ids:
             out.member("nodes", out.block_of({}))
             return
-        parents, children_of, ahead = graph.parent, graph.children, self.ahead
-        careful = self.kept_links.keys() | self.bookmarks.differences.keys()
-        quick = out.compact and self.uuids is None
+        parents, children_of, next_of = self.graph.parent, self.graph.children, self.ahead.get
+        careful = set(ids) if self.uuids or not out.compact else self.kept_links.keys() | self.bookmarks.differences
         out.open("nodes")
-        for ordinal, (node_id, node) in enumerate(self.tree.nodes.items()):
+        for ordinal, (node_id, item) in enumerate(nodes.items()):
+            node = cast("dict[str, Any]", item)
             children = [ids[child] for child in children_of(ordinal)]
-            parent = ids[parents[ordinal]] if parents[ordinal] >= 0 else None
-            block = None
-            if quick and node_id not in careful:
-                written = quick_node(node_id, cast("dict[str, Any]", node), parent, children, ahead.get(node_id))
-                if written is not None:
-                    try:
-                        block = out.escaped(encode_node(written))
-                    except UnicodeEncodeError:  # half a character
-                        block = None
-                    else:
-                        out.member(node_id, block)
-                        if written.isBookmarked:
-                            self.copies.append((node_id, block))
-            if block is None:
-                self._write_carefully(node_id, cast("dict[str, Any]", node), parent, children)
+            parent = ids[parents[ordinal]] if parents[ordinal] >= 0 else UNSET
+            ahead = (next_of(node_id) or children[0]) if children else UNSET
+            written = block = None
+            if node_id not in careful:
+                written = quick_node(node_id, node, parent, children, ahead)
+            if written is not None:
+                try:
+                    block = out.escaped(encode_node(written))
+                except UnicodeEncodeError:  # half a character
+                    block = None
+            if written is None or block is None:
+                self._write_carefully(node_id, node, None if parent is UNSET else parent, children)
+                continue
+            out.member(node_id, block)
+            if written.rememberedChildId != ahead:
+                self.remembered[node_id] = written.rememberedChildId
+            if written.isBookmarked:
+                self.copies.append((node_id, block))
         out.close()
+
+    def _write_carefully(self, node_id: str, node: dict[str, Any], parent: str | None, children: list[str]) -> None:
+        """A node with marks, or with a raw form to be kept."""
+        entry = self.kept_links.get(node_id, {})
+        raw = raw_instead(node)
+        if raw is MISSING or "childrenIds" not in _absent(entry):
+            raw = self._object(node, parent, children, entry)
+        else:
+            self.remembered[node_id] = MISSING
+        name = self.uuids.get(node_id, node_id)
+        if isinstance(raw, dict) and self.uuids:
+            raw = self._with_uuids(raw, node_id)
+        block = self.out.block_of(raw)
+        self.out.member(name, block)
+        meta = node.get("meta")
+        if isinstance(meta, dict) and meta.get("bookmarked") is True:
+            self._keep_copy(node_id, raw, block)
+
+    def _object(
+        self, node: dict[str, Any], parent: str | None, children: list[str], entry: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The object with its links, in the order of keys of the quick way."""
+        node_id = node["id"]
+        values = node_object(node, self.setting._replace(own_id=node_id))
+        links: dict[str, Any] = {} if parent is None else {"parentId": parent}
+        links["childrenIds"] = children
+        for key in ("parentId", "childrenIds"):
+            if key in entry:
+                links[key] = entry[key]
+            elif key in _absent(entry):
+                links.pop(key, None)
+        remembered = self._remembered(node, children)
+        if remembered is not MISSING:
+            links["rememberedChildId"] = remembered
+        head = {key: values[key] for key in VALUE_KEYS[:5] if key in values}
+        return {**head, **links, **{key: value for key, value in values.items() if key not in head}}
+
+    def _remembered(self, node: dict[str, Any], children: list[str]) -> Any:
+        """OL1-w-remember: the stash's value if it is a child, else the child on the way to the current node, or the first.
+
+        What the file had instead of a child (nothing, null, or something that is still no child) is kept, too.
+        """
+        node_id = node["id"]
+        default: Any = (self.ahead.get(node_id) or children[0]) if children else MISSING
+        stash = own_part(node.get("extensions"))
+        value = default
+        if "rememberedChildId" in stash:
+            kept = stash["rememberedChildId"]
+            value = kept if kept is None or id_of(kept) in children else default
+        elif "strayRememberedChildId" in stash:
+            kept = stash["strayRememberedChildId"]
+            value = default if id_of(kept) in children else kept
+        elif "rememberedChildId" in _absent(stash):
+            value = MISSING
+        if value is not default:
+            self.remembered[node_id] = value
+        return value
+
+    def _time_of(self, ordinal: int) -> float | None:
+        """When a node will be said to have been made, for children that no list will name."""
+        node_id = self.tree.nodes.ids[ordinal]
+        raw = node_object(cast("dict[str, Any]", self.tree.nodes[node_id]), self.setting._replace(own_id=node_id))
+        return sort_time(raw.get("createdTime"), self.setting.zone)
+
+    # -- bookmarks ---------------------------------------------------------------------------------------------
+
+    def _keep_copy(self, node_id: str, raw: Any, block: bytes) -> None:
+        """Full copies of the bookmarked nodes (OL1-w-bookmarks), different from the node where the file's were."""
+        kept = self.bookmarks.differences.get(node_id, {})
+        if kept.get("missing") is True and isinstance(raw, dict) and raw.get("isBookmarked") is True:
+            return
+        if "is" in kept:
+            block = self.out.block_of(kept["is"])
+        elif isinstance(raw, dict) and ("set" in kept or "absent" in kept):
+            block = self.out.block_of(patched(raw, kept))
+        self.copies.append((node_id, block))
+
+    def _write_bookmarks(self) -> None:
+        out = self.out
+        if self.bookmarks.raw is not None:
+            for value in self.bookmarks.raw:
+                out.member("bookmarkedNodes", out.block_of(value))
+            return
+        strangers = {
+            node_id: kept["is"]
+            for node_id, kept in self.bookmarks.differences.items()
+            if "is" in kept and node_id not in self.tree.nodes
+        }
+        if not self.copies and not strangers:
+            out.member("bookmarkedNodes", out.block_of({}))
+            return
+        out.open("bookmarkedNodes")
+        for node_id, block in self.copies:
+            out.member(self.uuids.get(node_id, node_id), block)
+        for node_id, value in strangers.items():
+            out.member(node_id, out.block_of(value))
+        out.close()
+
+    # -- root and current node ---------------------------------------------------------------------------------
+
+    def _named_root(self, roots: list[str]) -> Any:
+        """`rootNodeId`: the first root, or what the file had if that leads to the same roots (OL1-root)."""
+        base = roots[0] if roots else ""
+        raw = self._raw_form("rootNodeId")
+        if raw is None:
+            return base
+        nodes, graph = self.tree.nodes, self.graph
+        named = id_of(raw[0])
+        parentless = [nodes.ids[ordinal] for ordinal in graph.roots()]
+        if named in nodes:
+            same = graph.parent[nodes.ordinals[named]] >= 0 and roots in ([named], parentless)
+        else:
+            same = roots == parentless
+        return raw[0] if same else base
+
+    def _raw_form(self, key: str) -> list[Any] | None:
+        """What the stash has for a key of the tree, in a list; MISSING for an absent one, None for nothing."""
+        if key in self.stash:
+            return [self.stash[key]]
+        return [MISSING] if key in _absent(self.stash) else None
+
+    def _ahead(self) -> dict[str, str]:
+        """For each node above the current one, the child that leads to it."""
+        if self.current is None:
+            return {}
+        path = self.tree.graph.path_to(self.current)
+        return dict(zip(path, path[1:], strict=False))
+
+    def _named_current(self) -> Any:
+        """`currentNodeId` (OL1-w-current), or what the file had if that leads to the same node (OL1-current)."""
+        chain = self._chain_end()
+        raw = self._raw_form("currentNodeId")
+        if raw is not None:
+            named = id_of(raw[0])
+            if (named if named in self.tree.nodes else chain) == self.current:
+                return raw[0]
+        return self.current or chain or self.root or ""
+
+    def _chain_end(self) -> str | None:
+        nodes, graph = self.tree.nodes, self.graph
+
+        def remembered(node_id: str) -> str | None:
+            if node_id in self.remembered:
+                return id_of(self.remembered[node_id])
+            if node_id in self.ahead:
+                return self.ahead[node_id]
+            children = graph.children(nodes.ordinals[node_id])
+            return nodes.ids[children[0]] if children else None
+
+        def is_child(node_id: str, child: str) -> bool:
+            return child in nodes and graph.parent_of(child) == node_id
+
+        return derived_current(self.root, remembered, is_child)
+
+    def _marked(self, extensions: Any, current: Any) -> Any:
+        """The tree's `extensions` with the marks that have to do with nodes: for no current node, and for other ids."""
+        marks: dict[str, Any] = {}
+        named = id_of(current)
+        if self.current is None and named and named in self.tree.nodes:
+            marks[NO_CURRENT] = True
+        elif own_part(extensions).get(NO_CURRENT) is True and named == (self._chain_end() or self.root):
+            # A mark that was of no use would now say what is not so.
+            extensions = with_marks(extensions, {}, without=NO_CURRENT)
+        if self.uuids:
+            marks[STYLE] = "uuid"
+            if self.uuids[self.tree.id] != self.tree.id:
+                marks[ORIGINAL] = self.tree.id
+        return with_marks(extensions, marks) if marks else extensions
+
+    # -- other ids ---------------------------------------------------------------------------------------------
+
+    def _renamed(self, value: Any) -> Any:
+        return self.uuids.get(value, value) if isinstance(value, str) else value
+
+    def _with_uuids(self, raw: dict[str, Any], node_id: str) -> dict[str, Any]:
+        raw = renamed_links(raw, node_id, lambda each: self.uuids.get(each, each))
+        if self.uuids[node_id] != node_id:
+            raw["extensions"] = with_marks(raw.get("extensions", MISSING), {ORIGINAL: node_id})
+        return raw
+
+
+def _absent(entry: dict[str, Any]) -> list[Any]:
+    absent = entry.get("absent")
+    return absent if isinstance(absent, list) else []

@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from loomconv_plugins.openloom_1.shape import NAMESPACE, id_of, own_part
+from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, id_of, own_part
 
-__all__ = ["ORIGINAL", "STYLE", "former_ids", "mark_original", "renamed_links", "uuid_ids"]
+__all__ = ["ORIGINAL", "STYLE", "former_ids", "renamed_links", "uuid_ids", "with_marks"]
 
 STYLE, ORIGINAL = "ids", "originalId"
 
@@ -70,8 +70,11 @@ def renamed_links(raw: dict[str, Any], own: str, rename: Callable[[str], str]) -
     return changed
 
 
-def mark_original(raw: dict[str, Any], original: str) -> None:
-    """Put the original id into an object's marks."""
-    extensions = dict(raw.get("extensions") or {})
-    extensions[NAMESPACE] = {**own_part(extensions), ORIGINAL: original}
-    raw["extensions"] = extensions
+def with_marks(extensions: Any, marks: dict[str, Any], *, without: str | None = None) -> Any:
+    """The `extensions` of an object of the file with further marks, or without one; MISSING when nothing is left."""
+    united = dict(extensions) if isinstance(extensions, dict) else {}
+    own = {key: value for key, value in {**own_part(united), **marks}.items() if key != without}
+    united.pop(NAMESPACE, None)
+    if own:
+        united[NAMESPACE] = own
+    return united or MISSING

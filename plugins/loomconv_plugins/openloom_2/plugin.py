@@ -6,11 +6,11 @@ import json
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from loomconv import jsontext
 from loomconv.format import ANY, Capabilities, Confidence, Format, Option, Probe, ReadContext, Sink, WriteContext
 from loomconv.jsontext import Layout
 from loomconv.model import Document
 from loomconv.storage import Source
+from loomconv_plugins.openloom_2.layouts import LAYOUTS, LINES
 
 __all__ = ["OpenLoom2"]
 
@@ -23,12 +23,13 @@ class OpenLoom2(Format):
     suffixes = (".openloom",)
     media_type = "application/vnd.openloom+json"
     namespace = "openloom-2"
-    layout: ClassVar[Layout] = jsontext.COMPACT
+    # One node a line is the usual layout of our own files; to a reader of layouts it looks like this.
+    layout: ClassVar[Layout] = LINES
     options = (
         Option(
             name="layout",
             help="How a new file is laid out: one node a line, everything in one line, or indented by two spaces.",
-            choices=("lines", "compact", "indented"),
+            choices=tuple(LAYOUTS),
             default="lines",
             applies_to="write",
         ),

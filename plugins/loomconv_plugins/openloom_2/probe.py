@@ -14,7 +14,7 @@ import msgspec
 
 from loomconv import jsontext
 
-__all__ = ["ProbedNode", "is_ordinary", "probe_node"]
+__all__ = ["ProbedNode", "ordinary_strings", "probe_node"]
 
 _UNSET: Any = msgspec.UNSET
 
@@ -40,7 +40,7 @@ class _Meta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ProbedNode(msgspec.Struct):
-    """A node's known parts; unknown keys are passed over here and found by `is_ordinary`."""
+    """A node's known parts; unknown keys are passed over here and found by `ordinary_strings`."""
 
     id: str
     content: list[_Text]
@@ -54,8 +54,8 @@ class ProbedNode(msgspec.Struct):
 probe_node = msgspec.json.Decoder(ProbedNode).decode
 
 
-def is_ordinary(node: ProbedNode, text: bytes) -> bool:
-    """Whether the node's text holds nothing but what the probe has seen, each key once."""
+def ordinary_strings(node: ProbedNode, text: bytes) -> int:
+    """How many strings the node's text has if it holds nothing but what the probe has seen, each key once; else -1."""
     author = node.author
     strings = 6 + 4 * len(node.content)
     if node.createdAt is not _UNSET:
@@ -71,14 +71,14 @@ def is_ordinary(node: ProbedNode, text: bytes) -> bool:
     if isinstance(node.generation, msgspec.Raw):
         generation = jsontext.decode(bytes(node.generation))
         if type(generation) is not dict:
-            return False
+            return -1
         strings += 1 + jsontext.strings_in_value(generation)
     quotes = text.count(b'"')
     if b"\\" in text:
         if b"\\\\" in text:
             text = text.replace(b"\\\\", b"")
         quotes -= text.count(b'\\"')
-    return quotes == 2 * strings
+    return strings if quotes == 2 * strings else -1
 
 
 def _strings_in_meta(meta: Any) -> int:

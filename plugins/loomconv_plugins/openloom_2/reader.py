@@ -15,7 +15,7 @@ from loomconv.model.edges import EdgeTable
 from loomconv.model.record import with_record
 from loomconv.model.types import Node
 from loomconv.storage import Source
-from loomconv_plugins.openloom_2.probe import is_ordinary, probe_node
+from loomconv_plugins.openloom_2.probe import ordinary_strings, probe_node
 
 __all__ = ["read", "source_key_orders"]
 
@@ -269,13 +269,15 @@ class _TreeReader:
             text = bytes(block)
             try:
                 node = probe_node(text)
-                ordinary = node.id == node_id and is_ordinary(node, text)
             except _REFUSED:
-                ordinary = False
-            if not ordinary:
                 strings += self._look_at_block(builder, node_id, block)
                 continue
-            strings += jsontext.strings_in_text(text)
+            known = ordinary_strings(node, text) if node.id == node_id else -1
+            if known < 0:
+                # The known parts are sound; what else is there may be unknown keys, extensions, or a key twice.
+                strings += self._look_at_block(builder, node_id, block, sound=node.id == node_id)
+                continue
+            strings += known
             if node.editedFrom is not unset:
                 lineage.append((node_id, node.editedFrom))
             if node.generation is not unset:
@@ -297,13 +299,15 @@ class _TreeReader:
         self.aliases[""] = [minted]
         return {node_id or minted: block for node_id, block in nodes.items()}
 
-    def _look_at_block(self, builder: TreeBuilder, node_id: str, block: msgspec.Raw) -> int:
+    def _look_at_block(self, builder: TreeBuilder, node_id: str, block: msgspec.Raw, *, sound: bool = False) -> int:
         """The close look at a node that is bytes; gives the number of its strings."""
         value = jsontext.decode(block)
-        self._look_closely(builder, node_id, value, block)
+        self._look_closely(builder, node_id, value, block, sound=sound)
         return jsontext.strings_in_value(value)
 
-    def _look_closely(self, builder: TreeBuilder, node_id: str, value: Any, block: msgspec.Raw | None) -> None:
+    def _look_closely(
+        self, builder: TreeBuilder, node_id: str, value: Any, block: msgspec.Raw | None, *, sound: bool = False
+    ) -> None:
         if not isinstance(value, dict):
             self.report.add("read.opaque-node", node=node_id, pointer=f"/nodes/{node_id}")
             value = {
@@ -314,7 +318,9 @@ class _TreeReader:
             }
             block = None
         self._note_references(node_id, value)
-        builder.add_node(node_id, cast(Node, value), block)
+        # The probe does not look into these two.
+        sound = sound and all(isinstance(value.get(key), dict | None) for key in ("generation", "extensions"))
+        builder.add_node(node_id, cast(Node, value), block, sound=sound)
 
     def _note_references(self, node_id: str, value: dict[str, Any]) -> None:
         inner, origin, generation = value.get("id"), value.get("editedFrom"), value.get("generation")

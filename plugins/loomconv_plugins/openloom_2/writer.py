@@ -12,6 +12,7 @@ from loomconv import __version__, jsontext
 from loomconv.format import Sink, WriteContext
 from loomconv.model import Document, Tree, mint_ulid
 from loomconv.model.record import own_record
+from loomconv_plugins.openloom_2.layouts import LAYOUTS, LINES
 from loomconv_plugins.openloom_2.reader import source_key_orders
 
 __all__ = ["write"]
@@ -74,14 +75,13 @@ class _Writer:
         self.document = document
         self.out = out
         self.home = home
-        style = "" if home or context.layout_is_original else context.options.get("layout", "lines")
-        self.lines = style == "lines"
         layout = context.layout
-        if style == "indented":
-            layout = jsontext.TWO_SPACES
+        if not home and not context.layout_is_original:
+            layout = LAYOUTS[context.options.get("layout", "lines")]
+        self.lines = layout == LINES
         # The text is written piece by piece; marks around the whole file are written here.
-        self.layout = replace(layout, final_newline=False, bom=False)
-        self.end = "\n" if self.lines else layout.newline if layout.final_newline else ""
+        self.layout = jsontext.COMPACT if self.lines else replace(layout, final_newline=False, bom=False)
+        self.end = layout.newline if layout.final_newline else ""
         self.exported_at = context.exported_at
         # A document that was OpenLoom 2 before its journey says itself what it holds.
         self.foreign = not home and not document.key_order

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from loomconv_plugins.socketteer.facts import CARRIER, KIDS, LEGACY_FLAGS, META_ORDER, NAMESPACE, NODE_ORDER, Raw
+from loomconv_plugins.socketteer.facts import CARRIER, KIDS, LEGACY_FLAGS, NAMESPACE, Raw
 from loomconv_plugins.socketteer.identity import minted_id
+from loomconv_plugins.socketteer.key_order import META_ORDER, NODE_ORDER, in_order
 from loomconv_plugins.socketteer.node_forms import PARTS, Core, NodeForms, joined_text
-from loomconv_plugins.socketteer.raw_forms import in_order, restored, same
+from loomconv_plugins.socketteer.raw_forms import restored, same
 from loomconv_plugins.socketteer.unfold import LINKS, id_key, link_of
 
 __all__ = ["Composer", "own_stash"]
@@ -42,14 +43,15 @@ class Composer:
         core = Core.of(node)
         base = self.forms.base_entry(core, node_id)
         base.update(parent)
-        if stash or self.shared:
-            entry = self._with_raw_forms(base, stash, seed, node_id, has_kids)
-            self._settle(entry, base, core, node_id)
-        else:
-            entry = base
+        entry = self._with_raw_forms(base, stash, seed, node_id, has_kids) if stash or self.shared else base
         self.forms.make_response(core, entry)
         read = self.forms.read_core(entry, node_id)
         mark = self.forms.mark_of(core, read)
+        if mark and entry is not base:
+            self._settle(entry, base, core, read, node_id)
+            self.forms.make_response(core, entry)
+            read = self.forms.read_core(entry, node_id)
+            mark = self.forms.mark_of(core, read)
         extensions = node.get("extensions")
         if mark or extensions:
             self._put_carrier(entry, self._mark(mark, core, read, entry, stash, node_id), extensions, stash)
@@ -77,12 +79,8 @@ class Composer:
         key = id_key(entry.get("id"))
         return key == node_id if key is not None else node_id == minted_id(*seed)
 
-    def _settle(self, entry: Raw, base: Raw, core: Core, node_id: str) -> None:
+    def _settle(self, entry: Raw, base: Raw, core: Core, read: Core, node_id: str) -> None:
         """Put the core's own form wherever the raw one says something else."""
-        self.forms.make_response(core, entry)
-        read = self.forms.read_core(entry, node_id)
-        if all(same(core.part(name), read.part(name)) for name in PARTS):
-            return
         if read.content[0]["text"] != joined_text(core.content):
             entry["text"] = base["text"]
         if not same(read.content[1:], core.content[1:]):
@@ -94,6 +92,7 @@ class Composer:
                     del entry[flag]
         if not same(read.generation, core.generation):
             self._settle_generation(entry, base, core)
+            read = self.forms.read_core(entry, node_id)
         if read.created != core.created or not same(read.author, core.author):
             self._settle_meta(entry, base, core, node_id)
 
@@ -111,7 +110,7 @@ class Composer:
             _replace(meta, base["meta"], "creation_timestamp")
         if not same(read.author, core.author):
             meta["source"] = base["meta"]["source"]
-        entry["meta"] = in_order(meta, META_ORDER, (), None)
+        entry["meta"] = in_order(meta, META_ORDER)
 
     # -- what travels under the carrier ------------------------------------------------------------------------
 
@@ -142,9 +141,7 @@ class Composer:
         wanted = next((id_key(value) for value in parent.values()), None)
         if link == wanted or (wanted is None and link not in known):
             return entry
-        return in_order(
-            {**{key: value for key, value in entry.items() if key not in LINKS}, **parent}, NODE_ORDER, (), None
-        )
+        return in_order({**{key: value for key, value in entry.items() if key not in LINKS}, **parent}, NODE_ORDER)
 
 
 def _replace(entry: Raw, base: Raw, key: str) -> None:

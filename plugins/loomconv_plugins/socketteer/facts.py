@@ -13,15 +13,11 @@ __all__ = [
     "IMAGE_TYPES",
     "KIDS",
     "LEGACY_FLAGS",
-    "META_ORDER",
     "NAMESPACE",
-    "NODE_ORDER",
     "OWN_KEYS",
     "PLACEHOLDER",
     "ROLE_OF_SOURCE",
-    "ROOT_ORDER",
     "SOURCE_OF_ROLE",
-    "TOP_ORDER",
     "Raw",
     "image_type",
     "tag_definition",
@@ -49,25 +45,6 @@ SOURCE_OF_ROLE: Final = {role: source for source, role in ROLE_OF_SOURCE.items()
 # Flags of 2021 that tags have replaced; only a true one means anything (dossier §1.4, §5.8).
 LEGACY_FLAGS: Final = ("bookmark", "archived", "canonical")
 
-
-def _ranks(*keys: str) -> dict[str, int]:
-    return {key: rank for rank, key in enumerate(keys)}
-
-
-# The order in which the app adds keys; keys that are not listed follow, and CARRIER is last.
-NODE_ORDER: Final = _ranks(
-    *("id", "text", "children", "mutable", "open", "parent_id", "meta", "generation", "visited", "tags"),
-    *("chapter_id", "summaries", "memories", "frame", "text_attributes", "template", "history", "multimedia"),
-    *("masked_head", "tail_id", "hoisted"),
-)
-# `add_immutable_root` of the app, then what it adds when it opens a file.
-ROOT_ORDER: Final = _ranks("mutable", "visited", "text", "id", "children", "open")
-META_ORDER: Final = _ranks("generation", "origin", "creation_timestamp", "source", "modified", "diffs", "author")
-TOP_ORDER: Final = _ranks(
-    *("root", "chapters", "canonical", "memories", "summaries", "model_responses", "generation_settings"),
-    *("inline_generation_settings", "frame", "visualization_settings", "preferences", "module_settings", "tags"),
-    "selected_node_id",
-)
 
 # Keys of a stash that are ours; a key of the file with such a name goes under "unknown".
 OWN_KEYS: Final = frozenset(

@@ -1,4 +1,4 @@
-"""One node in its two forms: what an entry of the file says (`read_core`), and the entry that the core gives (`base_entry`).
+"""One node in its two forms: what an entry of the file says, and the entry that the core gives.
 
 Both directions stand side by side because each is checked by the other: a raw form is written back only while reading
 it gives the core, and what no entry can say travels as a *mark*, the exact core value under the node's `openloom` key.
@@ -139,14 +139,13 @@ class NodeForms:
         if isinstance(mark.get("content"), list):
             marked.content = _marked_content(core.content, mark["content"])
         author = mark.get("author")
-        if isinstance(author, dict) and isinstance(author.get("role"), str):
-            if _source_of(author) == _source_of(core.author):
-                marked.author = author
+        if isinstance(author, dict) and "role" in author and _source_of(author) == _source_of(core.author):
+            marked.author = author
         if "createdAt" in mark and _is_same_time(raw, mark["createdAt"]):
             marked.created = mark["createdAt"]
-        if "meta" in mark and (mark["meta"] is None or isinstance(mark["meta"], dict)):
-            if sorted(_base_tags(mark["meta"]) or ()) == sorted(_base_tags(core.meta) or ()):
-                marked.meta = mark["meta"]
+        meta = mark.get("meta")
+        if isinstance(meta, dict) and sorted(_base_tags(meta) or ()) == sorted(_base_tags(core.meta) or ()):
+            marked.meta = meta
         generation = mark.get("generation")
         if isinstance(generation, dict) and same(raw.get("generation"), self.reference(generation, node_id)):
             marked.generation = generation
@@ -164,7 +163,7 @@ class NodeForms:
     # -- the entry that the core gives -------------------------------------------------------------------------
 
     def base_entry(self, core: Core, node_id: str) -> Raw:
-        """The entry of a node as the recipe has it (dossier §2.3), without `parent_id`; `KIDS` stands for the children."""
+        """The entry of a node by the recipe (dossier §2.3), without `parent_id`; `KIDS` stands for the children."""
         text = joined_text(core.content)
         entry: Raw = {"id": node_id or EMPTY_ID, "text": text, "children": KIDS, "mutable": True}
         role = core.author.get("role")
@@ -239,7 +238,7 @@ def _medium(block: Raw) -> Raw:
 
 
 def _read_role(raw: Raw, meta: Raw, note: Noter | None) -> str:
-    """Who wrote it; without a word, a text with a generation is the model's (dossier §3.4), any other counts as human (A28)."""
+    """Who wrote it; if nothing says so, the model where there is a generation (dossier §3.4), else a human (A28)."""
     source = meta.get("source")
     role = ROLE_OF_SOURCE.get(source) if isinstance(source, str) else None
     if role is not None:

@@ -1,4 +1,4 @@
-"""From bytes to nodes: which of the app's shapes a file has (dossier §1.1, §1.2), and what looks like one and is none."""
+"""From bytes to nodes: which of the app's shapes a file has, and what only looks like one (dossier §1.1, §1.2)."""
 
 from __future__ import annotations
 
@@ -147,8 +147,11 @@ def relative_of(value: Any) -> str | None:
             return "this is Loom's list of open tabs, not a tree"
         if all(isinstance(each, dict) and isinstance(each.get("completions"), list) for each in value.values()):
             return "this is a companion file with model responses (a sidecar of a tree), not a tree"
-    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value[:20]):
-        if any("role" in each and "children" not in each for each in value[:20]):
+    if isinstance(value, list):
+        sample = value[:20]
+        if all(isinstance(each, dict) for each in sample) and any(
+            "role" in each and "children" not in each for each in sample
+        ):
             return "this is a list of chat messages, not a tree of Loom"
     return None
 

@@ -11,9 +11,10 @@ from loomconv.model.ids import mint_ulid
 from loomconv.storage import Source
 from loomconv_plugins.socketteer.facts import CARRIER, NAMESPACE, PLACEHOLDER, Raw
 from loomconv_plugins.socketteer.identity import Identities
+from loomconv_plugins.socketteer.key_order import OrderTable
 from loomconv_plugins.socketteer.node_forms import Core, NodeForms, joined_text
 from loomconv_plugins.socketteer.parse import Parsed, parse
-from loomconv_plugins.socketteer.raw_forms import OrderTable, node_difference, same
+from loomconv_plugins.socketteer.raw_forms import node_difference, same
 from loomconv_plugins.socketteer.responses import Responses, read_sidecars
 from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, parse_zone
 from loomconv_plugins.socketteer.tree_stash import TreeStash
@@ -122,11 +123,14 @@ class Reading:
         """The whole tree."""
         for position in range(len(self.nest.raws)):
             self._add_node(position)
-        for position, parent in enumerate(self.nest.parents):
-            if parent >= 0:
-                self.builder.add_edge(self.ids.ids[parent], self.ids.ids[position])
-            elif position in self.nest.claims:
-                self.builder.add_edge(self.nest.claims[position], self.ids.ids[position])
+        ids, parents = self.ids.ids, self.nest.parents
+        linked = [position for position, parent in enumerate(parents) if parent >= 0]
+        # Parents depth-first, and the children of each in their order: positions count depth-first already.
+        for position in sorted(linked, key=parents.__getitem__):
+            self.builder.add_edge(ids[parents[position]], ids[position])
+        for position, parent_id in self.nest.claims.items():
+            if parents[position] < 0:
+                self.builder.add_edge(parent_id, ids[position])
         if self.nobody:
             self.context.report.add(
                 "read.unknown-author",
@@ -173,7 +177,7 @@ class Reading:
         raw = self.nest.raws[position]
         base = self.forms.base_entry(core, self.ids.ids[position])
         self._put_parent(base, position)
-        stash = node_difference(raw, base, self.shared, self.table, ("id",))
+        stash = node_difference(raw, base, self.shared, self.table)
         self.ids.keep(position, stash, self.shared)
         children = raw.get("children", ())
         if type(children) is not list and "children" in raw:

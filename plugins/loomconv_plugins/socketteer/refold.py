@@ -1,4 +1,4 @@
-"""The nesting of a file that is to be written: folded chains are folded again where nothing has changed (dossier §1.6)."""
+"""The nesting of a file to be written: chains are folded again where nothing has changed (dossier §1.6)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ class Structure:
             parent = self.graph.parent[ordinal]
             if parent >= 0:
                 self._size[parent] += self._size[ordinal]
-        self._sums: dict[int, list[int]] = {}
+        # By the identity of the list of children, which is kept with it.
+        self._sums: dict[int, tuple[Sequence[int], list[int]]] = {}
 
     def _fold(self, position: int, record: Raw) -> None:
         head = self._core(record.get("head"))
@@ -135,11 +136,10 @@ class Structure:
 
     def _size_of(self, kids: Kids) -> int:
         """Nodes below and including these children; sums are kept, so that nested masks cost no second walk."""
-        sums = self._sums.get(id(kids.ordinals))
-        if sums is None:
-            sums = [0]
+        _, sums = self._sums.get(id(kids.ordinals), (None, []))
+        if not sums:
+            sums.append(0)
             for ordinal in kids.ordinals:
                 sums.append(sums[-1] + self._size[ordinal])
-            self._sums[id(kids.ordinals)] = sums
-            self._held = [*getattr(self, "_held", ()), kids.ordinals]
+            self._sums[id(kids.ordinals)] = (kids.ordinals, sums)
         return sums[kids.stop] - sums[kids.start]

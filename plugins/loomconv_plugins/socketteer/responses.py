@@ -1,4 +1,4 @@
-"""`model_responses`: looking up what a model answered, in the tree and in sidecars, and making entries (dossier §1.8)."""
+"""`model_responses` (dossier §1.8): looking up what models answered, in the tree and in sidecars; making entries."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def read_sidecars(source: Source, context: ReadContext, wanted: Collection[str])
             continue
         used = _take(loaded, wanted, found)
         if used:
-            context.report.add("read.sidecar", f"{used} model responses were found in a companion file.", value=path.name)
+            message = f"{used} model responses were found in a companion file."
+            context.report.add("read.sidecar", message, value=path.name)
     return found
 
 

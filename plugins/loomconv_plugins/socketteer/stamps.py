@@ -5,10 +5,9 @@ Offsets are minutes east of UTC. Stamps are seconds since 1970 as if the clock h
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from loomconv.model.times import format_ms, to_ms
@@ -16,30 +15,37 @@ from loomconv.model.times import format_ms, to_ms
 __all__ = ["Zones", "created_at", "evidence", "parse_stamp", "parse_zone", "stamp_of", "zone_text"]
 
 # The app's form, and that of a fork (`multiloom-impl`).
-_STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:-(\d\d)\.(\d\d)\.(\d\d)| (\d\d):(\d\d):(\d\d))", re.ASCII)
+_STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(\d\d)\.(\d\d)\.(\d\d)", re.ASCII)
+_FORK_STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)", re.ASCII)
 _UUID1: Final = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-1([0-9a-f]{3})-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
 _ZONE: Final = re.compile(r"([+-])(\d\d):([0-5]\d)", re.ASCII)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAYS_BEFORE_1970: Final = date(1970, 1, 1).toordinal()
 # Ticks of 100 ns from 1582-10-15, where UUIDs begin, to 1970.
 _UUID_EPOCH: Final = 0x01B21DD213814000
 _SECOND: Final = 10_000_000
 _QUARTER: Final = 900 * _SECOND
 _MOST_QUARTERS: Final = 14 * 4
 # An AI node's id is made when the request starts, its stamp when the answer arrives.
-_EARLIEST: Final, _LATEST = -2 * _SECOND, 300 * _SECOND
+_EARLIEST: Final = -2 * _SECOND
+_LATEST: Final = 300 * _SECOND
 
 
 def parse_stamp(text: Any) -> int | None:
     """The stamp of `YYYY-MM-DD-HH.MM.SS`, None when the text is none (or no text)."""
-    match = _STAMP.fullmatch(text) if isinstance(text, str) else None
+    if type(text) is not str:
+        return None
+    match = _STAMP.fullmatch(text) or _FORK_STAMP.fullmatch(text)
     if match is None:
         return None
-    digits = [int(group) for group in match.groups() if group is not None]
+    year, month, day, hour, minute, second = map(int, match.groups())
+    if hour > 23 or minute > 59 or second > 59:
+        return None
     try:
-        moment = datetime(*digits[:6])  # type: ignore[arg-type]
+        days = date(year, month, day).toordinal() - _DAYS_BEFORE_1970
     except ValueError:
         return None
-    return calendar.timegm(moment.timetuple())
+    return ((days * 24 + hour) * 60 + minute) * 60 + second
 
 
 def evidence(stamp: int, node_id: str) -> int | None:
@@ -47,7 +53,7 @@ def evidence(stamp: int, node_id: str) -> int | None:
 
     The difference, rounded to a quarter of an hour, lies within ±14 h, and what remains within −2 … +300 s.
     """
-    match = _UUID1.fullmatch(node_id)
+    match = _UUID1.fullmatch(node_id) if len(node_id) == 36 else None
     if match is None:
         return None
     ticks = int(match[3] + match[2] + match[1], 16) - _UUID_EPOCH

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from loomconv_plugins.socketteer.facts import CARRIER, KIDS, NODE_ORDER, OWN_KEYS, ROOT_ORDER, TOP_ORDER, Raw
+from loomconv_plugins.socketteer.facts import CARRIER, KIDS, OWN_KEYS, Raw
 from loomconv_plugins.socketteer.identity import root_id
+from loomconv_plugins.socketteer.key_order import NODE_ORDER, ROOT_ORDER, TOP_ORDER
 from loomconv_plugins.socketteer.raw_forms import difference, same
 from loomconv_plugins.socketteer.responses import Made, looks_made
 from loomconv_plugins.socketteer.stamps import Zones, parse_zone, zone_text
@@ -47,7 +48,7 @@ def path_text(texts: list[str], parents: list[int] | Any, head: int, tail: int, 
 
 
 def zone_mark(zones: Zones, stash: Raw) -> Raw:
-    """The mark for stamps without evidence, when a reader would not find their zone by itself; zones have all stamps."""
+    """The mark for stamps that prove no zone, when a reader would not find theirs by itself; `zones` has all stamps."""
     if not zones.stamps or "assumedZone" in stash:
         return {}
     if "zone" in stash and zones.commonest() == zones.usual:
@@ -90,8 +91,8 @@ class TreeStash:
         if parsed.shape != "tree":
             own["shape"] = parsed.shape
         elif isinstance(self.reading.mark.get("shape"), dict):
-            own.update((key, self.stale["shape"][key]) for key in ("shape", "flat", "link") if key in self.stale["shape"])
-            del self.stale["shape"]
+            marked = self.stale.pop("shape")
+            own.update((key, marked[key]) for key in ("shape", "flat", "link") if key in marked)
         if parsed.flat:
             own["flat"] = True
             if self.reading.link != "parent_id":
@@ -204,9 +205,10 @@ class TreeStash:
             return None
         for fold in self.nest.folds:
             if id_key(fold.mask.get("id")) == key:
-                while fold.tail_fold is not None:
-                    fold = self.nest.folds[fold.tail_fold]  # noqa: PLW2901
-                return self.reading.ids.ids[fold.tail] if fold.tail >= 0 else None
+                tail = fold
+                while tail.tail_fold is not None:
+                    tail = self.nest.folds[tail.tail_fold]
+                return self.reading.ids.ids[tail.tail] if tail.tail >= 0 else None
         return None
 
     def _hidden(self, position: int) -> bool:
@@ -305,5 +307,3 @@ def _without_switch(frame: Any, added: str) -> Any:
         return KIDS if not rest and added == FRAME_PATHS[0] else rest
     kept = {key: value for key, value in preferences.items() if key != "model_response"}
     return {**frame, "preferences": kept}
-
-
