@@ -26,7 +26,7 @@ from loomconv.repair import repair_document
 from loomconv.report import Report
 from loomconv.storage import AtomicGroup, Source, companion_path, open_source
 
-__all__ = ["Conversion", "Detection", "collector_paused", "convert", "detect", "dump", "load"]
+__all__ = ["Conversion", "Detection", "collector_paused", "convert", "describe_source", "detect", "dump", "load"]
 
 # A path, `-` for a standard stream, the bytes of a file, or a source that is open already (and stays so).
 Where = str | os.PathLike[str] | bytes | Source
@@ -112,13 +112,17 @@ class _Reading:
 
     def load(self, where: Where, name: str | None) -> Document:
         source = where if isinstance(where, Source) else open_source(where, self.options.limits)
-        with collector_paused():
-            document, chosen = self._read(source, name)
-            part = part_of(document)
-            if part is not None and part[1] > 1:
-                document = self._with_other_parts(document, part, source, chosen)
-            restore_document(document, self.report)
-            self._finish(document)
+        try:
+            with collector_paused():
+                document, chosen = self._read(source, name)
+                part = part_of(document)
+                if part is not None and part[1] > 1:
+                    document = self._with_other_parts(document, part, source, chosen)
+                restore_document(document, self.report)
+                self._finish(document)
+        except LoomconvError:
+            source.close()
+            raise
         return document
 
     def _read(self, source: Source, name: str | None) -> tuple[Document, Format]:
@@ -126,9 +130,10 @@ class _Reading:
         chosen = self.registry.format(name) if name else self.registry.detect(probe)[0]
         if not chosen.reads:
             raise UsageFault(f"{chosen.name} cannot be read", source=source.name)
-        self.report.source = _described(source, chosen)
+        self.report.source = describe_source(source, chosen)
         self.report.declare(chosen.finding_codes)
-        examiner = Examiner(source, self.report, self.options)
+        names_files = "file" in chosen.capabilities.media
+        examiner = Examiner(source, self.report, self.options, names_files=names_files)
         context = ReadContext(
             report=self.report,
             limits=self.options.limits,
@@ -148,6 +153,7 @@ class _Reading:
         layout = replace(jsontext.settled_layout(layout, chosen.layout, probe.head), bom=False)
         document.origin = Origin(chosen.name, source.name, source.data, layout, source.container)
         examiner.fields(document)
+        source.detach()
         document.touched |= context.touched or examiner.changed or context.truncated
         self.truncated |= context.truncated or source.truncated
         return document, chosen
@@ -167,7 +173,7 @@ class _Reading:
                 if part_of(other) != (number, of, mark):
                     break
                 parts.append(other)
-        self.report.source = _described(source, chosen)
+        self.report.source = describe_source(source, chosen)
         if len(parts) < of:
             self.report.add(
                 "restore.missing",
@@ -179,7 +185,8 @@ class _Reading:
             restore_document(other, self.report)
         restore_document(document, self.report)
         joined = join_parts(parts)
-        joined.touched = any(each.touched for each in parts)
+        # No single file holds it, so there are no bytes of its own to copy.
+        joined.touched = True
         return joined
 
     def _finish(self, document: Document) -> None:
@@ -195,10 +202,9 @@ class _Reading:
         return {each.namespace: each.private_keys() for each in self.registry.formats.values()}
 
 
-def _described(source: Source, chosen: Format) -> dict[str, Any]:
-    """The report's word on its source: no folders in it, so that reports do not depend on the machine."""
-    name = "-" if source.name == "<stdin>" else Path(source.name).name
-    return {"name": name, "format": chosen.name, "container": source.container}
+def describe_source(source: Source, chosen: Format) -> dict[str, Any]:
+    """The report's word on its source."""
+    return {"name": source.shown_name, "format": chosen.name, "container": source.container}
 
 
 def _choose_tree(document: Document, wanted: str) -> None:
@@ -356,5 +362,11 @@ def convert(
     chosen = registry.format(target_format) if target_format else registry.format_for_name(os.fspath(target))
     reading = _Reading(options, report, registry)
     document = reading.load(source, source_format)
+    if options.strict and reading.truncated:
+        raise ConversionRefused(
+            "the input ends too early, so that something of it is lost",
+            source=report.source["name"] if report.source else None,
+            next_step="Get the complete file; without --strict what stands before the cut is saved.",
+        )
     files = dump(document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout)
     return Conversion(report, files, reading.truncated)

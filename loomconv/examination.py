@@ -25,11 +25,15 @@ _PLAIN_KEYS = frozenset({"id", "content", "author", "createdAt", "editedFrom", "
 class Examiner:
     """Examines the nodes and fields of one source. `changed` tells whether anything was not kept as it was."""
 
-    def __init__(self, source: Source, report: Report, options: ConversionOptions) -> None:
+    def __init__(
+        self, source: Source, report: Report, options: ConversionOptions, *, names_files: bool = False
+    ) -> None:
         self.source = source
         self.report = report
         self.options = options
         self.changed = False
+        # Whether the format refers to files on its author's disk by nature: then such a reference is nothing odd.
+        self._names_files = names_files
         self._inlined: set[str] = set()
         self._media = MediaChecker(source.read_member, options.limits)
 
@@ -76,8 +80,9 @@ class Examiner:
         block = node["content"][position]
         incidents = self._media.check(block)
         for incident in incidents:
+            on_disk = self._names_files and incident.kind in ("unsafe-path", "missing-media")
             self.report.add(
-                f"media.{incident.kind}",
+                "media.unresolved-media" if on_disk else f"media.{incident.kind}",
                 _sentence(incident.message),
                 node=node_id,
                 pointer=f"/content/{position}",

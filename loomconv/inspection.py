@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from loomconv import api
@@ -119,7 +118,7 @@ def inspect_file(
         document = api.load(source, format=chosen.name, options=options, report=report, registry=registry)
         trees = [_summary(tree, preview) for tree in document.trees]
         return Inspection(
-            name="-" if source.name == "<stdin>" else Path(source.name).name,
+            name=source.shown_name,
             format=chosen.name,
             title=chosen.title,
             confidence=detection.confidence if detection else None,

@@ -92,8 +92,7 @@ def round_trip(
         back = journey.run(source, home, [*through, home])
         comparison = _compare(source, back, cap)
     formats = (home.name, *(each.name for each in through), home.name)
-    name = "-" if source.name == "<stdin>" else Path(source.name).name
-    return RoundTrip(name, formats, comparison, journey.steps, journey.files)
+    return RoundTrip(source.shown_name, formats, comparison, journey.steps, journey.files)
 
 
 class _Journey:

@@ -70,6 +70,19 @@ def test_the_schema_counts() -> None:
     assert [(each.code, each.pointer) for each in found.report.findings] == [("validate.schema", "/a")]
 
 
+def test_faults_of_the_schema_have_places_in_the_order_of_the_text() -> None:
+    found = validate_file(FIXTURES / "repair-wrong-types.openloom")
+    faults = [each for each in found.report.findings if each.code == "validate.schema"]
+    assert [(each.pointer, each.place.line, each.place.column) for each in faults if each.place][:2] == [
+        ("/trees/0/title", 7, 16),
+        ("/trees/0/nodes/a/meta", 24, 19),
+    ]
+    assert [each.place.byte for each in faults if each.place] == sorted(
+        each.place.byte for each in faults if each.place
+    )
+    assert len(faults) == 7
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [

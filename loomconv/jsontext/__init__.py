@@ -6,6 +6,7 @@
 | read a block | `decode`, `keys_accounted` |
 | read anything, with all oddities | `parse_exact` |
 | look into the head of a file | `parse_prefix` |
+| find where a value stands | `locate`, `find_pointers` |
 | write a block | `encode` |
 | write a whole text as it was laid out | `recognise_layout`, `dump` |
 | write anything, in chunks | `iter_exact`, `write_exact` |
@@ -21,6 +22,7 @@ from loomconv.jsontext.exact_writer import iter_exact, write_exact
 from loomconv.jsontext.fast import Loaded, decode, dump, encode, encode_plain, keys_accounted, load
 from loomconv.jsontext.layout import COMPACT, PYTHON_INDENT_4, SWIFT, TWO_SPACES, Layout
 from loomconv.jsontext.places import Oddity, locate
+from loomconv.jsontext.pointers import find_pointers
 from loomconv.jsontext.prefix import parse_prefix
 from loomconv.jsontext.recognise import recognise_layout, settled_layout
 from loomconv.jsontext.strings import strings_in_text, strings_in_value
@@ -41,6 +43,7 @@ __all__ = [
     "dump",
     "encode",
     "encode_plain",
+    "find_pointers",
     "iter_exact",
     "keys_accounted",
     "load",

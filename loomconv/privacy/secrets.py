@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-__all__ = ["drop_secrets", "looks_secret"]
+from loomconv.report.shown import looks_secret
+
+__all__ = ["drop_secrets"]
 
 # Names as they end, without case, underscores and hyphens.
 _NAME_ENDS = ("apikey", "password", "passwd", "passphrase", "secretkey", "clientsecret", "privatekey")
@@ -25,20 +26,8 @@ _NAMES = frozenset(
         "xapikey",
     }
 )
-# Shapes that providers give their keys; matched against a whole value, never searched for in prose.
-_SHAPE = re.compile(
-    r"(?:Bearer )?(?:sk-[\w-]{16,}|sk_live_\w{16,}|gh[opsur]_\w{30,}|github_pat_\w{30,}|AIza[\w-]{30,}"
-    r"|xox[abposr]-[\w-]{10,}"
-    r"|hf_\w{30,}|gsk_\w{30,}|pplx-\w{30,}|AKIA[0-9A-Z]{16})",
-    re.ASCII,
-)
 # Evidence of a generation is kept as it is (OL2-5-verbatim); leaving it out is a switch of its own.
 _VERBATIM = frozenset({"generation", "rawResponse"})
-
-
-def looks_secret(text: str) -> bool:
-    """Whether the text has the shape of a provider's key."""
-    return _SHAPE.fullmatch(text) is not None
 
 
 def _is_secret(key: str, value: Any) -> bool:

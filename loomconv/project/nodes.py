@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from loomconv.capabilities import ANY, Capabilities
-from loomconv.model.times import format_ms, to_ms
+from loomconv.model.times import format_ms, parse_iso, to_ms
 from loomconv.model.types import Node
 from loomconv.project.residue import attach
 from loomconv.report import Report
 
-__all__ = ["NODE_KEYS", "NodeProjector"]
+__all__ = ["NODE_KEYS", "NodeProjector", "fitted_text", "fitted_time"]
 
 # Keys of a node that the specification knows (openloom-2 dossier §4).
 NODE_KEYS = frozenset({"id", "content", "author", "createdAt", "editedFrom", "meta", "generation", "extensions"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_META_DEFAULTS: tuple[Any, ...] = (None, False, [])
 
 
 @dataclass(slots=True)
@@ -129,23 +128,28 @@ def _fit_characters(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
     content = node["content"]
     changed = None
     for position, block in enumerate(content):
-        text = block.get("text", "")
-        fitted = text
-        if not fit.capabilities.nul and "\0" in text:
-            fit.lose("loss.nul", "The text holds U+0000; U+FFFD stands for it.", f"/content/{position}/text", None)
-            fitted = fitted.replace("\0", "\ufffd")
-        if not fit.capabilities.lone_surrogates and not text.isascii() and _SURROGATE.search(text):
-            fit.lose(
-                "loss.lone-surrogate",
-                "The text holds half a character; U+FFFD stands for it.",
-                f"/content/{position}/text",
-                None,
-            )
-            fitted = _SURROGATE.sub("\ufffd", fitted)
+        text = block.get("text")
+        if not isinstance(text, str):
+            continue
+        fitted, losses = fitted_text(text, fit.capabilities)
+        for code, message in losses:
+            fit.lose(code, message, f"/content/{position}/text", None)
         if fitted is not text:
             changed = list(content) if changed is None else changed
             changed[position] = {**block, "text": fitted}
     return {} if changed is None else {"content": changed}
+
+
+def fitted_text(text: str, capabilities: Capabilities) -> tuple[str, list[tuple[str, str]]]:
+    """The text as the app can read it (the same object when it can), and codes and messages of what was replaced."""
+    fitted, losses = text, []
+    if not capabilities.nul and "\0" in text:
+        losses.append(("loss.nul", "The text holds U+0000; U+FFFD stands for it."))
+        fitted = fitted.replace("\0", "\ufffd")
+    if not capabilities.lone_surrogates and not text.isascii() and _SURROGATE.search(text):
+        losses.append(("loss.lone-surrogate", "The text holds half a character; U+FFFD stands for it."))
+        fitted = _SURROGATE.sub("\ufffd", fitted)
+    return fitted, losses
 
 
 def _fit_author(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
@@ -154,7 +158,7 @@ def _fit_author(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
     role = author["role"]
     fitted = author
     if not fit.capabilities.holds(fit.capabilities.roles, role):
-        nearest = _nearest_role(role, node)
+        nearest = _nearest_role(role, node, fit.capabilities)
         fit.lose("loss.author-role", f"The role {role!r} is written as {nearest!r}.", "/author/role", role)
         fitted = {**fitted, "role": nearest}
     if len(author) > 1:
@@ -169,11 +173,11 @@ def _fit_author(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
     return {} if fitted is author else {"author": fitted}
 
 
-def _nearest_role(role: str, node: dict[str, Any]) -> str:
+def _nearest_role(role: str, node: dict[str, Any], capabilities: Capabilities) -> str:
     """`mixed` is model output that a human edited; anything unknown counts as human unless it was generated (A28)."""
-    if role == "mixed" or (role not in ("human", "model", "system") and node.get("generation")):
-        return "model"
-    return "human"
+    generated = role == "mixed" or (role not in ("human", "model", "system") and bool(node.get("generation")))
+    nearest = "model" if generated else "human"
+    return nearest if capabilities.holds(capabilities.roles, nearest) else capabilities.roles[0]
 
 
 def _known_only(value: dict[str, Any], known: tuple[str, ...], pointer: str, fit: Fit) -> dict[str, Any]:
@@ -198,15 +202,21 @@ def _fit_time(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
     fine = fit.capabilities.node_times == "millisecond" and len(created) == 24
     if fine and created[23] == "Z" and created[10] == "T" and created[19:23] != ".000":
         return {}
-    milliseconds = to_ms(created)
-    if milliseconds is None:
-        return {"createdAt": None}
-    if fit.capabilities.node_times == "second":
-        milliseconds -= milliseconds % 1000
-    fitted = format_ms(milliseconds)
-    if fitted != created and to_ms(created) != milliseconds:
+    fitted, exact = fitted_time(created, fit.capabilities.node_times)
+    if fitted is None:
+        fit.lose("loss.node-time", "The node's time is not written.", "/createdAt", created)
+    elif not exact:
         fit.lose("loss.time-precision", "The node's time is written less finely.", "/createdAt", created)
     return {} if fitted == created else {"createdAt": fitted}
+
+
+def fitted_time(text: str, unit: str) -> tuple[str | None, bool]:
+    """A time in UTC as fine as the unit (second or millisecond) allows, and whether it is the very same moment."""
+    parsed, milliseconds = parse_iso(text), to_ms(text)
+    if parsed is None or milliseconds is None:
+        return None, False
+    whole = milliseconds - milliseconds % 1000 if unit == "second" else milliseconds
+    return format_ms(whole), whole == milliseconds and not parsed[1]
 
 
 def _fit_lineage(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
@@ -223,9 +233,11 @@ def _fit_meta(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
         return {}
     fitted = {}
     for key, value in meta.items():
-        if fit.capabilities.holds(fit.capabilities.meta, key) and value not in _META_DEFAULTS:
+        if value is None or value is False or value == []:
+            continue  # the same as not being there; a rating of 0 is not
+        if fit.capabilities.holds(fit.capabilities.meta, key):
             fitted[key] = value
-        elif value not in _META_DEFAULTS:
+        else:
             fit.lose("loss.meta", f"{key} is not written.", f"/meta/{key}", value)
     return {} if fitted == meta and fitted else {"meta": fitted or None}
 

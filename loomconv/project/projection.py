@@ -7,13 +7,12 @@ from typing import Any, cast
 
 from loomconv.capabilities import Capabilities
 from loomconv.model.document import Document, Tree
-from loomconv.model.edges import CONTINUATION, ODD
+from loomconv.model.edges import CONTINUATION, ODD, EdgeTable, derived_edge_id
 from loomconv.model.ids import mint_ulid
 from loomconv.model.record import NAMESPACE
-from loomconv.model.times import format_ms, to_ms
 from loomconv.model.types import Node
 from loomconv.project.edges import pack_edges, simple_edges
-from loomconv.project.nodes import NodeProjector
+from loomconv.project.nodes import NodeProjector, fitted_text, fitted_time
 from loomconv.project.residue import attach, digest
 from loomconv.report import Report
 
@@ -21,6 +20,7 @@ __all__ = ["project_document"]
 
 # Members of a tree and a document that every format holds in its own way.
 _TREE_STRUCTURE = frozenset({"rootNodeIds", "extensions"})
+_EDGE_STRUCTURE = frozenset({"type", "sources", "targetNodeId"})
 _DOCUMENT_STRUCTURE = frozenset({"format", "extensions"})
 
 
@@ -39,18 +39,22 @@ def project_document(
     residue. With `keep` what is taken out becomes residue where the target keeps unknown keys; without, it is lost
     (findings of severity warning).
     """
+    if capabilities == _EVERYTHING:
+        return [document]
     projection = _Projection(capabilities, report, keep, derived)
     trees = [projection.tree(tree) for tree in document.trees]
     fields, taken = projection.document_fields(document)
-    if "document" in capabilities.unknown_keys or capabilities.trees == "many":
-        if taken:
-            fields = attach(fields, taken)
+    if keep and taken and "document" in capabilities.unknown_keys:
+        fields = attach(fields, taken)
+        taken = {}
+    if capabilities.trees == "many":
         return [Document(fields, trees, document.key_order, document.origin, document.touched)]
     if len(trees) > 1:
         for tree in trees[1:]:
             report.add("loss.extra-tree", "The tree is written to a file of its own.", tree=tree.id)
     whole = {"fields": taken, "keys": list(document.key_order)}
-    if keep and (taken or len(trees) > 1):
+    # The order of keys tells, too, that the document was OpenLoom 2 before, and what it did not have.
+    if projection.keep_tree and (taken or len(trees) > 1 or document.key_order):
         mark = digest([tree.id for tree in document.trees])
         for position, tree in enumerate(trees):
             part = {"index": position + 1, "of": len(trees), "document": mark}
@@ -67,6 +71,10 @@ class _Projection:
         self.report = report
         self.keep = keep
         self.keep_tree = keep and "tree" in capabilities.unknown_keys
+        # A file of one tree can keep what belongs to the document with its tree.
+        self.keep_document = (keep and "document" in capabilities.unknown_keys) or (
+            self.keep_tree and capabilities.trees == "one"
+        )
 
     def lose(self, code: str, message: str, kept: bool, **where: Any) -> None:
         self.report.add(code, message, severity=None if kept else "warning", **where)
@@ -81,19 +89,18 @@ class _Projection:
             if key in _DOCUMENT_STRUCTURE or self.capabilities.holds(self.capabilities.document_fields, key):
                 held[key] = value
                 continue
-            if _says_nothing(key, value):
-                continue
             taken[key] = value
-            self.lose("loss.document-field", f"{key} is not written.", self.keep_tree, pointer=f"/{key}")
+            if not _says_nothing(key, value):
+                self.lose("loss.document-field", f"{key} is not written.", self.keep_document, pointer=f"/{key}")
         extensions = held.get("extensions")
-        if extensions and "document" not in self.capabilities.unknown_keys:
+        if "extensions" in held and "document" not in self.capabilities.unknown_keys:
             taken["extensions"] = held.pop("extensions")
-            names = sorted(name for name in extensions if name != NAMESPACE)
+            names = sorted(name for name in extensions or () if name != NAMESPACE)
             if names:
                 self.lose(
                     "loss.extension",
                     "What apps keep for the document is not written.",
-                    self.keep_tree,
+                    self.keep_document,
                     pointer="/extensions",
                     value=names,
                 )
@@ -103,7 +110,7 @@ class _Projection:
 
     def tree(self, tree: Tree) -> Tree:
         """A tree that fits; shares its nodes' blocks with the source tree."""
-        fields, taken = self.tree_fields(tree)
+        fields, taken, absent = self.tree_fields(tree)
         packed = None
         removed: list[dict[str, Any]] = []
         projected = Tree(fields, tree.nodes, tree.edges, tree.key_order)
@@ -116,16 +123,30 @@ class _Projection:
             if roots != tree.fields.get("rootNodeIds"):
                 taken["rootNodeIds"] = tree.fields.get("rootNodeIds")
             projected.fields["rootNodeIds"] = roots
+            current = fields.get("currentNodeId")
+            if removed and current is not None and current not in projected.nodes:
+                taken["currentNodeId"] = projected.fields.pop("currentNodeId")
+                self.lose(
+                    "loss.tree-field",
+                    "The current node is a note, which is not written.",
+                    self.keep_tree,
+                    tree=tree.id,
+                    pointer="/currentNodeId",
+                    value=current,
+                )
         separator = "" if _is_buffer(tree.fields.get("mode")) else "\n\n"
         projector = NodeProjector(self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator)
-        if self.capabilities != _EVERYTHING:
-            nodes = projected.nodes.transformed(projector)
-            projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
+        nodes = projected.nodes.transformed(projector)
+        projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
         if self.capabilities.roots == "one" and len(projected.roots) > 1:
+            if projected.listed_roots != projected.roots:
+                taken.setdefault("rootNodeIds", projected.listed_roots)
             projected = self.with_one_root(projected)
         self.check_depth(projected)
-        if self.keep_tree and (taken or packed or removed):
+        if self.keep_tree and (taken or packed or removed or absent):
             more: dict[str, Any] = {}
+            if absent:
+                more["absent"] = {key: digest(projected.fields.get(key)) for key in absent}
             if packed:
                 more["edges"] = packed
             if removed:
@@ -133,15 +154,24 @@ class _Projection:
             projected.fields = attach(projected.fields, taken, **more)
         return projected
 
-    def tree_fields(self, tree: Tree) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Fields that the target holds, and those that it does not."""
+    def tree_fields(self, tree: Tree) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+        """Fields that the target holds, those that it does not, and those that will come back without having been."""
         held: dict[str, Any] = {}
         taken: dict[str, Any] = {}
         derived = self.derived(tree)
         for key, value in tree.fields.items():
-            if key in _TREE_STRUCTURE or (key in derived and derived[key] == value):
+            if key == "extensions" and value and "tree" not in self.capabilities.unknown_keys:
+                self.lose(
+                    "loss.extension",
+                    "What apps keep for the tree is not written.",
+                    False,
+                    tree=tree.id,
+                    pointer="/extensions",
+                    value=sorted(value),
+                )
+            elif key in _TREE_STRUCTURE or (key in derived and derived[key] == value):
                 held[key] = value
-            elif not self.capabilities.holds(self.capabilities.tree_fields, key):
+            elif value is None or not self.capabilities.holds(self.capabilities.tree_fields, key):
                 taken[key] = value
                 if not _says_nothing(key, value):
                     self.lose(
@@ -158,27 +188,40 @@ class _Projection:
                     pointer="/mode",
                     value=value,
                 )
-            elif key in ("createdAt", "updatedAt") and (fitted := self.fitted_time(value)) != value:
+            elif key in ("createdAt", "updatedAt"):
+                self.fit_time(tree, key, held, taken)
+            elif isinstance(value, str) and (fitted := self.fit_text(tree, key, value)) is not value:
                 taken[key] = value
-                if fitted is not None:
-                    held[key] = fitted
+                held[key] = fitted
             else:
                 held[key] = value
         for key, value in derived.items():
-            if key not in held:
-                held[key] = value
-                taken.setdefault(key, None)
-        return held, taken
+            held.setdefault(key, value)
+        return held, taken, [key for key in derived if key not in tree.fields]
 
-    def fitted_time(self, value: Any) -> str | None:
+    def fit_time(self, tree: Tree, key: str, held: dict[str, Any], taken: dict[str, Any]) -> None:
         """A tree's time in the unit that the target has."""
-        unit = self.capabilities.tree_times
-        milliseconds = to_ms(value) if isinstance(value, str) else None
+        value, unit = tree.fields[key], self.capabilities.tree_times
         if unit == "exact":
-            return cast(str, value)
-        if milliseconds is None or unit == "none":
-            return None
-        return format_ms(milliseconds - milliseconds % 1000 if unit == "second" else milliseconds)
+            held[key] = value
+            return
+        where = {"tree": tree.id, "pointer": f"/{key}", "value": value}
+        fitted, exact = (None, False) if unit == "none" else fitted_time(value, unit)
+        if fitted is None:
+            self.lose("loss.tree-field", f"{key} is not written.", self.keep_tree, **where)
+        else:
+            held[key] = fitted
+            if not exact:
+                self.lose("loss.time-precision", f"{key} is written less finely.", self.keep_tree, **where)
+        if fitted != value:
+            taken[key] = value
+
+    def fit_text(self, tree: Tree, key: str, text: str) -> str:
+        """A tree's text as the target's app can read it; the same object when it can."""
+        fitted, losses = fitted_text(text, self.capabilities)
+        for code, message in losses:
+            self.lose(code, message, self.keep_tree, tree=tree.id, pointer=f"/{key}")
+        return fitted
 
     # -- structure ---------------------------------------------------------------------------------------------
 
@@ -213,7 +256,7 @@ class _Projection:
                 self.lose(
                     "loss.extra-source", "Only the primary source is written.", self.keep_tree, value=sources, **where
                 )
-            elif edge["sources"][0].get("role", "primary") != "primary":
+            elif (edge["sources"][0].get("role") or "primary") != "primary":
                 self.lose(
                     "loss.extra-source",
                     "The source's role is not written.",
@@ -221,8 +264,10 @@ class _Projection:
                     value=edge["sources"][0].get("role"),
                     **where,
                 )
-            if set(edge) - {"type", "sources", "targetNodeId"}:
-                details = sorted(set(edge) - {"type", "sources", "targetNodeId"})
+            details = sorted(key for key, value in edge.items() if key not in _EDGE_STRUCTURE and value is not None)
+            if edge.get("id") == derived_edge_id(ids[target]):
+                details.remove("id")
+            if details:
                 self.lose(
                     "loss.edge-detail",
                     f"Not written of the edge: {', '.join(details)}.",
@@ -247,6 +292,8 @@ class _Projection:
         """An empty root above several ones, marked so that it goes again on the way back."""
         roots = tree.roots
         above = mint_ulid("synthetic-root", tree.id, *roots)
+        while above in tree.nodes:
+            above = mint_ulid("synthetic-root", above)
         self.lose(
             "loss.extra-root",
             f"{len(roots)} roots are written below an empty one.",
@@ -262,11 +309,14 @@ class _Projection:
             "extensions": {NAMESPACE: {"syntheticRoot": True}},
         }
         nodes[above] = cast(Node, node)
-        edges = type(tree.edges)(nodes)
+        edges = EdgeTable(nodes)
         for root in roots:
             edges.add(nodes.ordinals[above], nodes.ordinals[root])
-        for source, target in zip(tree.edges.parents, tree.edges.targets, strict=True):
-            edges.add(source, target)
+        if self.capabilities.parents == "one":
+            for source, target in zip(tree.edges.parents, tree.edges.targets, strict=True):
+                edges.add(source, target)
+        else:
+            edges.extend(tree.edges.blocks())
         return Tree({**tree.fields, "rootNodeIds": [above]}, nodes, edges, tree.key_order)
 
     def check_depth(self, tree: Tree) -> None:

@@ -19,7 +19,7 @@ from loomconv.report import Report
 
 __all__ = ["join_parts", "part_of", "restore_document"]
 
-_TREE_RECORD = ("residue", "written", "edges", "nodes")
+_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes")
 
 
 def restore_document(document: Document, report: Report) -> None:
@@ -89,6 +89,10 @@ def _restore_tree(tree: Tree, report: Report) -> Tree:
     tree = _without_synthetic_root(Tree(fields, tree.nodes, tree.edges, tree.key_order))
     if "residue" in found:
         tree.fields = _put_back_fields(tree, written_fields, found["residue"], found.get("written"), report)
+    absent = found.get("absent")
+    for key, mark in absent.items() if isinstance(absent, dict) else ():
+        if digest(written_fields.get(key)) == mark:
+            tree.fields.pop(key, None)
     notes, packed = found.get("nodes"), found.get("edges")
     nodes = _with_notes(tree.nodes, notes) if isinstance(notes, list) else tree.nodes
     if nodes is not tree.nodes:
@@ -107,8 +111,6 @@ def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written:
     for key, value in taken.items():
         if digest(came_back.get(key)) != written.get(key):
             report.add("restore.edited", f"{key} was edited; the edit stands.", tree=tree.id, pointer=f"/{key}")
-        elif value is None:
-            restored.pop(key, None)
         else:
             restored[key] = value
     return restored

@@ -8,14 +8,13 @@ from loomconv.jsontext import ExactFloat
 from loomconv.model.record import own_record, with_record
 from loomconv.model.times import has_zone, looks_like_time, parse_iso
 from loomconv.model.types import Node
-from loomconv.privacy.secrets import looks_secret
 from loomconv.report import Report
+from loomconv.report.shown import shown_value
 
 __all__ = ["mend_node"]
 
 _BOOLEANS = ("bookmarked", "pruned", "excluded")
 _STRINGS = ("bookmarkLabel", "note")
-_LONGEST_VALUE = 100
 
 
 class _Mender:
@@ -42,7 +41,7 @@ class _Mender:
             self.node[key] = value
 
     def found(self, code: str, message: str, pointer: str, value: Any = None) -> None:
-        self.report.add(code, message, node=self.node_id, pointer=pointer, value=_shown(value))
+        self.report.add(code, message, node=self.node_id, pointer=pointer, value=shown_value(value))
 
     def finish(self) -> Node:
         if self.aside:
@@ -50,13 +49,6 @@ class _Mender:
             original = {**self.aside, **earlier} if isinstance(earlier, dict) else self.aside
             self.node = with_record(self.node, original=original)
         return cast(Node, self.node)
-
-
-def _shown(value: Any) -> Any:
-    """The value as far as it is fit for a report: short and plain, and no key or password."""
-    if isinstance(value, str):
-        return None if len(value) > _LONGEST_VALUE or looks_secret(value) else value
-    return None if isinstance(value, dict | list) else value
 
 
 def mend_node(node_id: str, node: Node, report: Report) -> Node:

@@ -59,6 +59,7 @@ CODES: dict[str, Code] = {
     "read.limit": Code("error", "Something is larger or deeper than the limit in force; nothing was read."),
     "read.invalid": Code("error", "The file is no document of its format; nothing was read."),
     "validate.schema": Code("warning", "A value is not what the format's schema asks for."),
+    "validate.sampled": Code("notice", "The file is so large that only some of its nodes were checked one by one."),
     # -- repair -------------------------------------------------------------------------------------------------
     "repair.missing-parent": Code("warning", "A node's parent is not in the file; the node became a root."),
     "repair.missing-source": Code("warning", "An edge comes from a node that is not there; that source was removed."),

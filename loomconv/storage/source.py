@@ -81,18 +81,27 @@ class Source:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def shown_name(self) -> str:
+        """The name for reports: without folders, so that they do not depend on the machine; `-` for standard input."""
+        return "-" if self.name == "<stdin>" else Path(self.name).name
+
     def close(self) -> None:
         """Release the file and, if nobody holds a view on it, the map. May be called twice."""
-        if self._archive is not None:
-            self._archive.close()
-        if self._stream is not None:
-            self._stream.close()
+        self.detach()
         if isinstance(self.data, mmap.mmap):
             try:
                 self.data.close()
             except BufferError:
                 # Somebody still holds a memoryview; the map goes when the last one does.
                 return
+
+    def detach(self) -> None:
+        """Release the files behind the source, but not `data`: members of a ZIP cannot be read any more."""
+        if self._archive is not None:
+            self._archive.close()
+        if self._stream is not None:
+            self._stream.close()
 
     def digest(self) -> str:
         """The SHA-256 of `data` in hexadecimal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from loomconv.cli.program import Program, program
+from loomconv.cli.program import program
 from loomconv.format import Capabilities, Confidence, Format, Option, Probe, ReadContext, Sink, WriteContext, hookimpl
 from loomconv.model import Document, Node, plain_text
 from loomconv.registry import Registry
@@ -98,9 +99,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         monkeypatch.delenv(name, raising=False)
     for name in ("convert", "inspect", "validate", "roundtrip"):
         program.get_command(click.Context(program), name).__dict__.pop("of_formats", None)  # type: ignore[union-attr]
-    fresh = Program(
-        program.name, callback=program.callback, params=program.params, help=program.help, epilog=program.epilog
-    )
+    fresh = copy.copy(program)
+    fresh.commands, fresh._asked = {}, False
 
     def call(*arguments: str | Path, stdin: bytes = b"") -> Result:
         result = CliRunner().invoke(fresh, [str(each) for each in arguments], input=stdin)

@@ -164,6 +164,11 @@ def test_a_cut_input_is_saved_as_far_as_it_goes(run: Run, tmp_path: Path) -> Non
     assert json.loads(target.read_text("utf-8"))["trees"]
     assert "ends too early" in result.stderr
     assert report_of(report)["counts"]["codes"]["read.truncated"] == 1
+    target.unlink()
+    strict = run("convert", FIXTURES / "broken-truncated.openloom", target, "--report", report, "--strict")
+    assert strict.exit_code == 3
+    assert not target.exists()
+    assert failure_of(report)["code"] == "convert.refused"
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,8 @@ class WrittenBookmarks(Bookmarks):
 
     def title(self, node_id: str) -> str | None:
         """The label that the copy will have, where it is not just the node's own."""
-        return title_of(self.differences.get(node_id, {}).get("set"))
+        kept = self.differences.get(node_id, {})
+        return title_of(kept.get("is", kept.get("set")))
 
 
 def copy_difference(copy: Any, node: Any) -> dict[str, Any] | None:

@@ -6,17 +6,35 @@ Openloom-1 dossier §2 and OL1-date-*. All arithmetic is on whole numbers taken 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from loomconv.jsontext import ExactFloat
 from loomconv.model.times import EPOCH_2001, format_ms, looks_like_time, to_ms
 
-__all__ = ["LATEST_REFERENCE_SECOND", "ReadTime", "app_number", "from_iso", "plain_ms", "read_time", "reference_ms", "sort_time", "to_iso"]
+__all__ = [
+    "LATEST_REFERENCE_SECOND",
+    "ReadTime",
+    "app_number",
+    "from_iso",
+    "from_own_iso",
+    "plain_ms",
+    "read_time",
+    "reference_ms",
+    "sort_time",
+    "to_iso",
+]
 
 _OFFSET_MS = EPOCH_2001 * 1000
-_START_2001 = datetime(2001, 1, 1)
+_START_2001 = date(2001, 1, 1)
+_DAY = 86_400_000
+_TWO_DIGITS = tuple(f"{number:02}" for number in range(60))
+_NUMBERS = {digits: number for number, digits in enumerate(_TWO_DIGITS)}
+# How a time ends, by its milliseconds.
+_ENDINGS = ("Z", *(f".{number:03}Z" for number in range(1, 1000)))
+_MILLISECONDS = {ending: number for number, ending in enumerate(_ENDINGS)}
 
 # The app is of 2024: a number that means 2050 or later as seconds since 2001 is Unix time of 2019 or later. The bound
 # is fixed, since no output may depend on the clock of the machine (OL1-date-plausible).
@@ -80,12 +98,47 @@ def app_number(milliseconds: int) -> int | float:
 
 
 def to_iso(milliseconds: int) -> str | None:
-    """Milliseconds since 2001 as ISO text; None outside the years 1 to 9999."""
+    """Milliseconds since 2001 as `model.times.format_ms` spells them; None outside the years 1 to 9999."""
+    day, rest = divmod(milliseconds, _DAY)
+    start = _date_of(day)
+    if start is None:
+        return None
+    seconds, fraction = divmod(rest, 1000)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{start}T{_TWO_DIGITS[hours]}:{_TWO_DIGITS[minutes]}:{_TWO_DIGITS[seconds]}{_ENDINGS[fraction]}"
+
+
+@lru_cache(maxsize=1024)
+def _date_of(day: int) -> str | None:
     try:
-        moment = _START_2001 + timedelta(milliseconds=milliseconds)
+        return (_START_2001 + timedelta(days=day)).isoformat()
     except OverflowError:
         return None
-    return moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds") + "Z"
+
+
+def from_own_iso(text: str) -> int | None:
+    """Milliseconds since 2001 of a text that `to_iso` gives; None for any other spelling."""
+    ending = text[19:]
+    try:
+        fraction = _MILLISECONDS[ending]
+        hours, minutes, seconds = _NUMBERS[text[11:13]], _NUMBERS[text[14:16]], _NUMBERS[text[17:19]]
+    except KeyError:
+        return None
+    start = _start_of(text[:10])
+    if start is None or text[10] != "T" or text[13] != ":" or text[16] != ":" or hours > 23:
+        return None
+    return start + hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + fraction
+
+
+@lru_cache(maxsize=1024)
+def _start_of(text: str) -> int | None:
+    """Milliseconds from 2001 to the start of a day."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return (day - _START_2001).days * _DAY if day.isoformat() == text else None
 
 
 def from_iso(text: str) -> int | None:

@@ -1,7 +1,7 @@
 """Taking a file apart: its fields, the blocks of its nodes, and what the nodes say of their links.
 
-The quick way leaves plain nodes as bytes. It is taken only for a text that the fast reader takes as it is and in which no
-object has a key twice; any other text is read exactly, and no node counts as plain.
+The quick way leaves plain nodes as bytes. It is taken only for a text that the fast reader takes as it is and in which
+no object has a key twice; any other text is read exactly, and no node counts as plain.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from loomconv import jsontext
 from loomconv.errors import InvalidDocument
@@ -19,11 +19,9 @@ from loomconv.storage.source import Source
 from loomconv_plugins.openloom_1.bookmarks import copy_difference
 from loomconv_plugins.openloom_1.links import Claims
 from loomconv_plugins.openloom_1.shape import MISSING, NODE_KEYS
-from loomconv_plugins.openloom_1.strict import plain_node, plain_strings
+from loomconv_plugins.openloom_1.strict import has_strings, plain_node, plain_strings
 
 __all__ = ["Intake", "take_apart"]
-
-_BLOCKS = msgspec.json.Decoder(dict[str, Raw])
 
 
 @dataclass(slots=True)
@@ -43,6 +41,11 @@ class Intake:
     values: dict[str, Any] = field(default_factory=dict)
     null_parents: set[str] = field(default_factory=set)
     flagged: set[str] = field(default_factory=set)
+
+    @property
+    def has_no_copies(self) -> bool:
+        """Whether the file has nothing at all under `bookmarkedNodes`."""
+        return self.copies is MISSING
 
     def object(self, node_id: str) -> Any:
         """The value of a node's entry, decoded if it is not yet."""
@@ -82,91 +85,126 @@ def take_apart(source: Source, context: ReadContext) -> Intake:
 # -- the quick way ---------------------------------------------------------------------------------------------
 
 
+class _Top(msgspec.Struct, forbid_unknown_fields=True):
+    """The top of a file as the app writes it."""
+
+    nodes: dict[str, Raw]
+    bookmarkedNodes: Raw | UnsetType = UNSET  # noqa: N815
+    id: Raw | UnsetType = UNSET
+    title: Raw | UnsetType = UNSET
+    description: Raw | UnsetType = UNSET
+    lastModified: Raw | UnsetType = UNSET  # noqa: N815
+    systemMessage: Raw | UnsetType = UNSET  # noqa: N815
+    rootNodeId: Raw | UnsetType = UNSET  # noqa: N815
+    currentNodeId: Raw | UnsetType = UNSET  # noqa: N815
+    extensions: Raw | UnsetType = UNSET
+
+
+_TOP = msgspec.json.Decoder(_Top)
+_BLOCKS = msgspec.json.Decoder(dict[str, Raw])
+
+
+class _Odd(Exception):
+    """The text holds something that only the exact reader sees."""
+
+
 def _take_quickly(data: Any) -> Intake | None:
     try:
-        top = _BLOCKS.decode(data)
-        nodes = _BLOCKS.decode(top.pop("nodes"))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError):
+        top, nodes = _open(data)
+        fields = {key: _load(block) for key, block in top.items() if key != "bookmarkedNodes"}
+        copies = _take_copies(top["bookmarkedNodes"]) if "bookmarkedNodes" in top else MISSING
+        intake = Intake(fields, Claims(list(nodes)), copies)
+        size = _take_nodes(intake, nodes)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, _Odd):
         return None
-    # Strings that are there if no object has a key twice: `nodes` and its keys to begin with.
-    strings = 1 + len(nodes)
-    copies: Any = MISSING
+    # Without white space the file has just the length of its parts, unless a key has overwritten another.
+    size += sum(map(_size_of_member, top, map(bytes, top.values()))) + len('{"nodes":}')
+    if size == _size_without_end(data) or _strings_of(intake, top) == jsontext.strings_in_text(data):
+        return intake
+    return None
+
+
+def _open(data: Any) -> tuple[dict[str, Raw], dict[str, Raw]]:
+    """The top of the file without its nodes, and the nodes. Raises KeyError without any, or what msgspec raises."""
+    try:
+        top = _TOP.decode(data)
+    except msgspec.ValidationError:  # one key more, or none of the nodes
+        blocks = _BLOCKS.decode(data)
+        return blocks, _BLOCKS.decode(blocks.pop("nodes"))
+    names = _Top.__struct_fields__[1:]
+    return {name: getattr(top, name) for name in names if getattr(top, name) is not UNSET}, top.nodes
+
+
+def _size_without_end(data: Any) -> int:
+    size = len(data)
+    while size and data[size - 1] in b" \t\r\n":
+        size -= 1
+    return size
+
+
+def _size_of_member(key: str, block: bytes) -> int:
+    """Bytes of a member without white space, with one more for the comma or bracket behind it."""
+    return len(key if key.isascii() else key.encode()) + len(block) + 4
+
+
+def _strings_of(intake: Intake, top: dict[str, Raw]) -> int:
+    """The strings of the whole file if no key is there twice."""
+    strings = 1 + len(intake.claims.ids) + len(top)
+    strings += sum(jsontext.strings_in_value(value) for value in [*intake.fields.values(), *intake.values.values()])
+    strings += sum(jsontext.strings_in_text(bytes(block)) for block in intake.blocks.values())
     if "bookmarkedNodes" in top:
-        taken = _take_copies(top.pop("bookmarkedNodes"))
-        if taken is None:
-            return None
-        copies = taken[0]
-        strings += 1 + taken[1]
-    fields = {}
-    for key, block in top.items():
-        loaded = _load(block)
-        if loaded is MISSING:
-            return None
-        fields[key] = loaded
-        strings += 1 + jsontext.strings_in_value(loaded)
-    intake = Intake(fields, Claims(list(nodes)), copies)
-    found = _take_nodes(intake, nodes)
-    if found is None or strings + found != jsontext.strings_in_text(data):
-        return None
-    return intake
+        strings += jsontext.strings_in_text(bytes(top["bookmarkedNodes"]))
+    return strings
 
 
 def _load(block: Raw) -> Any:
-    """The value of a block that has nothing odd about it, else MISSING."""
     loaded = jsontext.load(bytes(block))
-    return MISSING if loaded.oddities else loaded.value
+    if loaded.oddities:
+        raise _Odd
+    return loaded.value
 
 
-def _take_copies(block: Raw) -> tuple[Any, int] | None:
-    """The map of bookmarks, plain copies as bytes, and its strings if no key is there twice; None for an odd one.
-
-    What is no map is given as a value.
-    """
+def _take_copies(block: Raw) -> Any:
+    """The map of bookmarks, plain copies as bytes, or what stands in its place."""
     try:
         copies: dict[str, Any] = dict(_BLOCKS.decode(block))
     except msgspec.ValidationError:
-        value = _load(block)
-        return None if value is MISSING else (value, jsontext.strings_in_value(value))
+        return _load(block)
     strings = len(copies)
     for node_id, copy in copies.items():
         node = plain_node(node_id, copy)
-        if node is not None:
-            strings += plain_strings(node)
-            continue
-        copies[node_id] = value = _load(copy)
-        if value is MISSING:
-            return None
-        strings += jsontext.strings_in_value(value)
-    return copies, strings
-
-
-def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int | None:
-    """Take in the nodes; the number of strings that they have if no key is there twice, None for an odd one."""
-    claims, blocks = intake.claims, intake.blocks
-    strings = 0
-    for node_id, block in nodes.items():
-        node = plain_node(node_id, block)
         if node is None:
-            raw = _load(block)
-            if raw is MISSING:
-                return None
-            intake.add_value(node_id, raw)
-            strings += jsontext.strings_in_value(raw)
-            continue
-        strings += plain_strings(node)
-        blocks[node_id] = block
-        parent = node.parentId
-        if parent is None or parent is UNSET:
-            if parent is None:
-                intake.null_parents.add(node_id)
-            claims.parents.append(None)
+            copies[node_id] = _load(copy)
+            strings += jsontext.strings_in_value(copies[node_id])
         else:
-            claims.parents.append(parent)
-        claims.children.append(node.childrenIds)
-        claims.remembered.append(MISSING if node.rememberedChildId is UNSET else node.rememberedChildId)
+            strings += plain_strings(node)
+    if strings != jsontext.strings_in_text(bytes(block)):
+        raise _Odd
+    return copies
+
+
+def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int:
+    """Take in the nodes; the size of their map if it has no white space."""
+    claims, blocks, flagged = intake.claims, intake.blocks, intake.flagged
+    add_parent, add_children, remember = claims.parents.append, claims.children.append, claims.remembered.append
+    size = 1 if nodes else 2
+    for node_id, block in nodes.items():
+        text = bytes(block)
+        size += len(text) + 4 + len(node_id if node_id.isascii() else node_id.encode())
+        node = plain_node(node_id, block)
+        if node is None or not has_strings(text, plain_strings(node)):
+            intake.add_value(node_id, _load(block))
+            continue
+        blocks[node_id] = block
+        parent, remembered = node.parentId, node.rememberedChildId
+        if parent is None:
+            intake.null_parents.add(node_id)
+        add_parent(None if parent is UNSET else parent)
+        add_children(node.childrenIds)
+        remember(MISSING if remembered is UNSET else remembered)
         if node.isBookmarked is True:
-            intake.flagged.add(node_id)
-    return strings
+            flagged.add(node_id)
+    return size
 
 
 # -- the exact way ---------------------------------------------------------------------------------------------
@@ -177,7 +215,9 @@ def _take_exactly(value: Any, context: ReadContext) -> Intake:
         raise InvalidDocument("the file is no object", next_step="Check that it is an OpenLoom 1.0 file.")
     nodes = value.get("nodes")
     if not isinstance(nodes, dict):
-        raise InvalidDocument("the file has no map of nodes", pointer="/nodes", next_step="Choose the format by --from.")
+        raise InvalidDocument(
+            "the file has no map of nodes", pointer="/nodes", next_step="Choose the format by --from."
+        )
     if context.truncated:
         _drop_cut_node(value, context)
     fields = {key: item for key, item in value.items() if key not in ("nodes", "bookmarkedNodes")}

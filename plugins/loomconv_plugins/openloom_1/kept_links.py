@@ -21,8 +21,8 @@ Entries = dict[str, dict[str, Any]]
 def usable_links(kept: Any, tree: Tree, root: str | None, time_of: Callable[[int], float | None]) -> Entries:
     """The entries whose use leaves the tree's links as they are, read by the rules of `settle`.
 
-    Those that contradict the tree are left out, with all that touch the same nodes. Costs nothing without entries, and a
-    few passes over the nodes where lists of children or parents of inner nodes are kept.
+    Those that contradict the tree are left out, with all that touch the same nodes. Costs nothing without entries, and
+    a few passes over the nodes where lists of children or parents of inner nodes are kept.
     """
     if not isinstance(kept, dict):
         return {}
@@ -77,7 +77,7 @@ def _contradicted(
         if "childrenIds" in entry or _is_absent(entry, "childrenIds"):
             claims.children[ordinal] = child_ids(entry.get("childrenIds"))
     read = settle(claims, root, time_of, lambda *_: None)
-    wrong = set()
+    wrong: set[str] = set()
     for ordinal, node_id in enumerate(ids):
         if read.parents[ordinal] != actual.parents[ordinal]:
             wrong.update(filter(None, (node_id, actual.parents[ordinal], read.parents[ordinal])))

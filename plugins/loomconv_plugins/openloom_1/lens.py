@@ -3,7 +3,8 @@
 What each side has over the other stands under `extensions["openloom-1"]` there:
 
 * The *stash* (pivot) is the difference between the file's object and what would be written from the core alone: raw
-  values under their own keys, `absent` keys, `unknown` ones, and under `extensions` what stood under our key in the file.
+  values under their own keys, `absent` keys, `unknown` ones, and under `extensions` what stood under our key in the
+  file.
 * The *marks* (file) are the difference between the core and what reading the object alone would give: `…Unknown` for a
   date that is none (OL1-w-nodate), and under `core` the values of the core, null for one that is not there.
 
@@ -50,9 +51,9 @@ def _unheard(code: str, message: str, pointer: str, value: Any) -> None:
 class Lens:
     """How one kind of object is read and written; all by tables.
 
-    `base` gives what is written from the core alone. `aside` are keys of the core that are dealt with elsewhere, `known`
-    all keys of the file, `stash_keys` the names in the stash. `date` names the key of the file, the one of the core and
-    the mark of the date that must always be written.
+    `base` gives what is written from the core alone. `aside` are keys of the core that are dealt with elsewhere,
+    `known` all keys of the file, `stash_keys` the names in the stash. `date` names the key of the file, the one of the
+    core and the mark of the date that must always be written.
     """
 
     groups: tuple[Group, ...]
@@ -265,7 +266,8 @@ def _split_extensions(raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
 
 def _unite_extensions(extensions: Any, former: Any, marks: dict[str, Any]) -> dict[str, Any]:
     """The `extensions` of an object of the file: other apps' parts, what stood under our key, and the marks."""
-    others = {key: value for key, value in extensions.items() if key != NAMESPACE} if extensions else {}
+    others = dict(extensions) if isinstance(extensions, dict) else {}
+    others.pop(NAMESPACE, None)
     if former is not MISSING:
         others[NAMESPACE] = {**former, **marks} if isinstance(former, dict) else marks or former
     elif marks:

@@ -224,7 +224,7 @@ def derived_current(
 
 
 def raw_links(raw: dict[str, Any], parent: str | None, children: list[str]) -> dict[str, Any]:
-    """What a node of the file says of its links otherwise than the settled ones would be written: its entry in the stash."""
+    """What a node's object says of its links otherwise than would be written: its entry in the stash."""
     entry: dict[str, Any] = {}
     absent = []
     if "parentId" not in raw:

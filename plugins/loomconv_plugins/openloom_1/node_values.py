@@ -13,7 +13,7 @@ from loomconv_plugins.openloom_1.dates import app_number, from_iso, read_time
 from loomconv_plugins.openloom_1.lens import Found, Group, Lens, Setting
 from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, NODE_KEYS, VALUE_KEYS, own_part
 
-__all__ = ["NODE", "NO_NAMES", "ROLES", "node_of", "node_object", "raw_instead", "written_time"]
+__all__ = ["NODE", "NO_NAMES", "ROLES", "node_object", "node_of", "raw_instead", "written_time"]
 
 ROLES = {"user": "human", "assistant": "model", "system": "system"}
 _AUTHORS = {"human": "user", "model": "assistant", "mixed": "assistant", "system": "system"}
@@ -169,28 +169,28 @@ def node_of(raw: Any, setting: Setting, found: Found, remembered: dict[str, Any]
     """
     if not isinstance(raw, dict):
         found("read.opaque-node", "The node is no object; an empty node stands for it.", "", raw)
-        return {**_empty_node(setting.own_id), "extensions": {NAMESPACE: {"is": raw}}}
+        return {**NODE.values({}, setting), "extensions": {NAMESPACE: {"is": raw}}}
     more = {key: value for key, value in remembered.items() if key != "absent"}
     return NODE.get(raw, setting, found, more=more, absent=remembered.get("absent", ()))
 
 
-def _empty_node(node_id: str | None) -> dict[str, Any]:
-    return {"id": node_id, "content": [{"type": "text", "text": ""}], "author": {"role": "human"}}
-
-
-def raw_instead(node: dict[str, Any]) -> Any:
+def raw_instead(node: dict[str, Any], setting: Setting) -> Any:
     """What stood in place of a node's object, when the node is still the empty one that stands for it; else MISSING."""
     extensions = node.get("extensions")
     stash = own_part(extensions)
     if "is" not in stash or isinstance(stash["is"], dict) or len(stash) != 1 or len(node["extensions"]) != 1:
         return MISSING
     core = {key: value for key, value in node.items() if key != "extensions"}
-    return stash["is"] if core == _empty_node(node["id"]) else MISSING
+    return stash["is"] if core == NODE.values({}, _setting_of(node, setting)) else MISSING
+
+
+def _setting_of(node: dict[str, Any], setting: Setting) -> Setting:
+    """The setting in which the node will be read again: only bookmarked ones will be in the map."""
+    meta = node.get("meta")
+    marked = isinstance(meta, dict) and meta.get("bookmarked") is True
+    return Setting(node["id"], setting.bookmarks if marked else _NO_BOOKMARKS, setting.zone)
 
 
 def node_object(node: dict[str, Any], setting: Setting) -> dict[str, Any]:
     """The object of the file for a node, links aside. `setting` has the map of bookmarks that will be written."""
-    meta = node.get("meta")
-    if not (isinstance(meta, dict) and meta.get("bookmarked") is True):
-        setting = setting._replace(bookmarks=_NO_BOOKMARKS)
-    return NODE.put(node, setting)
+    return NODE.put(node, _setting_of(node, setting))

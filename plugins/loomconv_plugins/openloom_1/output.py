@@ -31,30 +31,33 @@ class Output:
         self._pieces: list[bytes] = [layout.before]
         self._size = 0
         self._level = 0
-        self._glue = b""
         self._colon = layout.key_separator.encode()
+        # What stands before the next member, and before all later ones.
+        self._glue = self._next = b""
 
     def open(self, key: str | None = None) -> None:
         """Begin an object, as the value of `key` if it stands in another one. It must get a member."""
         if key is not None:
-            self.put(self._glue + self.block_of(key) + self._colon)
+            self.put(self._glue + self.key_text(key) + self._colon)
         self.put(b"{")
         self._level += 1
         self._glue = self.layout.line(self._level).encode()
+        self._next = self.layout.item_separator.encode() + self._glue
 
     def close(self) -> None:
         """End the object."""
         self._level -= 1
-        self.put(self.layout.line(self._level).encode() + b"}")
-        self._glue = self._between()
+        line = self.layout.line(self._level).encode()
+        self.put(line + b"}")
+        self._glue = self._next = self.layout.item_separator.encode() + line
 
     def member(self, key: str, block: bytes) -> None:
         """Write a member whose value has been laid out by `block_of`."""
-        self.put(b"".join((self._glue, self.key_text(key), self._colon, block)))
-        self._glue = self._between()
-
-    def _between(self) -> bytes:
-        return self.layout.item_separator.encode() + self.layout.line(self._level).encode()
+        self._pieces += (self._glue, self.key_text(key), self._colon, block)
+        self._glue = self._next
+        self._size += len(block) + 50
+        if self._size >= _PIECE:
+            self._flush()
 
     def key_text(self, key: str) -> bytes:
         """A key in quotes."""

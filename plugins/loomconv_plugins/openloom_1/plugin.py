@@ -88,11 +88,21 @@ class OpenLoom1(Format):
 
         write_document(document, sink, context)
 
+    def private_keys(self) -> dict[str, tuple[str, ...]]:
+        """A system message that is no text is kept aside as it is."""
+        return {"system-context": ("systemMessage",)}
+
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of the file."""
-        from loomconv.schema import load_schema
+        from loomconv_plugins.openloom_1.checks import schema
 
-        return load_schema("loomconv_schemas", "openloom-1.schema.json")
+        return schema()
+
+    def validate(self, source: Source, context: ReadContext) -> None:
+        """See `checks.check`."""
+        from loomconv_plugins.openloom_1.checks import check
+
+        check(source, context)
 
 
 def _looks_like_node(node: Any) -> bool:

@@ -5,20 +5,19 @@ Both ways give the same object.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from loomconv import jsontext
-from loomconv_plugins.openloom_1.dates import app_number, plain_ms
+from loomconv_plugins.openloom_1.dates import LATEST_REFERENCE_SECOND, from_own_iso
 from loomconv_plugins.openloom_1.node_values import NO_NAMES
 from loomconv_plugins.openloom_1.shape import NAMESPACE
 
 __all__ = ["WrittenNode", "encode_node", "quick_node"]
 
-_START_2001 = datetime(2001, 1, 1, tzinfo=UTC)
+_LATEST_MS = LATEST_REFERENCE_SECOND * 1000
 
 
 class WrittenNode(msgspec.Struct, gc=False):
@@ -49,106 +48,86 @@ def quick_node(
 
     `remembered` is the child that it is said to remember if the stash has none.
     """
-    content, author = node["content"], node["author"]
-    if len(content) != 1 or len(content[0]) != 2:
+    try:
+        (block,) = node["content"]
+        text, created = block["text"], node["createdAt"]
+        said = _said_by(node)
+    except (KeyError, ValueError):
         return None
-    text, created = content[0].get("text"), node.get("createdAt")
-    if type(text) is not str or content[0].get("type") != "text" or created is None:
+    if said is None or len(block) != 2 or type(text) is not str or type(created) is not str:
         return None
-    keys = 4
-    role, name = author["role"], author.get("name")
-    if len(author) != 1 and (name is None or len(author) != 2):
+    milliseconds = from_own_iso(created)
+    if milliseconds is None or not 0 <= milliseconds <= _LATEST_MS:
         return None
-    generation = node.get("generation")
-    if generation is not None:
-        keys += 1
-    said = _said_by(role, name, generation)
-    milliseconds = _quick_ms(created)
-    if said is None or milliseconds is None:
-        return None
-    number: int | float = app_number(milliseconds)
+    keys = said[2]
+    number: float = milliseconds / 1000 if milliseconds % 1000 else milliseconds // 1000
     extensions: Raw | UnsetType = UNSET
     if "extensions" in node:
         keys += 1
-        others = node["extensions"]
-        if type(others) is not dict or not others:
+        kept = _quick_extensions(node["extensions"], milliseconds, number, remembered)
+        if kept is None:
             return None
-        if NAMESPACE in others:
-            stash = others[NAMESPACE]
-            left = len(stash) if type(stash) is dict else 0
-            if not left:
-                return None
-            if "createdTime" in stash:
-                left -= 1
-                number = stash["createdTime"]
-                if type(number) is not float or number < 1 or plain_ms(number) != milliseconds:
-                    return None
-            if "rememberedChildId" in stash:
-                left -= 1
-                remembered = stash["rememberedChildId"]
-                if remembered not in children:
-                    return None
-            if left:
-                return None
-            others = {key: value for key, value in others.items() if key != NAMESPACE} if len(others) > 1 else None
-        if others is not None:
-            extensions = Raw(jsontext.encode(others))
-    marked, label = False, None
+        number, remembered, extensions = kept
+        if remembered is not UNSET and remembered not in children:
+            return None
+    marked, label = False, UNSET
     if "meta" in node:
         keys += 1
         meta = node["meta"]
-        label = meta.get("bookmarkLabel")
-        marked = True
+        marked, label = True, meta.get("bookmarkLabel")
         if len(meta) != 2 or meta.get("bookmarked") is not True or type(label) is not str:
             return None
     if len(node) != keys:
         return None
-    return WrittenNode(
-        node_id,
-        text,
-        said[0],
-        said[1],
-        number,
-        parent,
-        children,
-        remembered,
-        marked,
-        UNSET if label is None else label,
-        extensions,
-    )
+    return WrittenNode(node_id, text, said[0], said[1], number, parent, children, remembered, marked, label, extensions)
 
 
-def _said_by(role: str, name: Any, generation: Any) -> tuple[str, str] | None:
-    """`author` and `modelId` where they say all, else None."""
-    if role == "model":
-        if name is not None:
-            return None
-        if generation is None:
-            return "assistant", ""
-        model = generation.get("model")
-        return ("assistant", model) if len(generation) == 1 and type(model) is str and model else None
-    if generation is not None:
-        return None
+def _said_by(node: dict[str, Any]) -> tuple[str, str, int] | None:
+    """`author`, `modelId` and the number of keys so far, where that says all; else None. KeyError without an author."""
+    author = node["author"]
+    role = author["role"]
+    if role == "model" and len(author) == 1:
+        if "generation" not in node:
+            return "assistant", "", 4
+        generation = node["generation"]
+        model = generation["model"]
+        return ("assistant", model, 5) if len(generation) == 1 and type(model) is str and model else None
     if role == "human":
-        if name is None:
-            return "user", "User"
-        return ("user", name) if type(name) is str and name not in NO_NAMES else None
-    return ("system", "") if role == "system" and name is None else None
+        if len(author) == 1:
+            return "user", "User", 4
+        name = author["name"]
+        return ("user", name, 4) if len(author) == 2 and type(name) is str and name not in NO_NAMES else None
+    return ("system", "", 4) if role == "system" and len(author) == 1 else None
 
 
-def _quick_ms(created: Any) -> int | None:
-    """Milliseconds since 2001 of a time in the pivot's own spelling that reads back from a plain number, else None."""
-    size = len(created) if type(created) is str else 0
-    if size == 24:
-        if created[19] != "." or created[20:23] == "000":
+def _quick_extensions(
+    extensions: Any, milliseconds: int, number: float, remembered: str | UnsetType
+) -> tuple[float, str | UnsetType, Raw | UnsetType] | None:
+    """The number for the time, the remembered child, and other apps' part as JSON; None when the stash has more."""
+    if type(extensions) is not dict or not extensions:
+        return None
+    if NAMESPACE not in extensions:
+        return number, remembered, Raw(jsontext.encode(extensions))
+    stash = extensions[NAMESPACE]
+    left = len(stash) if type(stash) is dict else 0
+    if not left:
+        return None
+    if "createdTime" in stash:
+        left -= 1
+        number = stash["createdTime"]
+        if type(number) is not float or number < 1:
             return None
-    elif size != 20:
+        micro = int(number * 1e6 + 0.5)
+        if micro // 1000 != milliseconds or micro / 1e6 != number:
+            return None
+    if "rememberedChildId" in stash:
+        left -= 1
+        remembered = stash["rememberedChildId"]
+        if type(remembered) is not str:
+            return None
+    if left:
         return None
-    if created[-1] != "Z" or created[10] != "T" or created[4] != "-" or created[13] != ":":
-        return None
-    try:
-        since = datetime.fromisoformat(created) - _START_2001
-    except ValueError:
-        return None
-    milliseconds = since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
-    return milliseconds if 0 <= milliseconds <= 1_500_000_000_000 else None
+    if len(extensions) == 1:
+        return number, remembered, UNSET
+    others = {key: value for key, value in extensions.items() if key != NAMESPACE}
+    return number, remembered, Raw(jsontext.encode(others))

@@ -18,6 +18,7 @@ from loomconv_plugins.openloom_1.node_values import node_of
 from loomconv_plugins.openloom_1.shape import MISSING, id_of, own_part, same_json
 from loomconv_plugins.openloom_1.strict import node_decoder
 from loomconv_plugins.openloom_1.tree_values import NO_CURRENT, TREE
+from loomconv_plugins.openloom_1.written_ids import STYLE, with_former_ids
 
 __all__ = ["read_document"]
 
@@ -35,6 +36,8 @@ class _Reading:
     """One file on its way into a document."""
 
     def __init__(self, intake: Intake, context: ReadContext) -> None:
+        self.used_marks: tuple[str, ...]
+        intake, self.used_marks = with_former_ids(intake)
         self.intake = intake
         self.context = context
         self.claims = intake.claims
@@ -46,8 +49,7 @@ class _Reading:
         # By id: nodes whose remembered child is not what the writer would put there, with their part of the stash.
         self.remembered: dict[str, dict[str, Any]] = {}
         self.links: Links
-        self.used_marks: tuple[str, ...] = ()
-        self.stash: dict[str, Any] = {}
+        self.stash: dict[str, Any] = {STYLE: "uuid"} if self.used_marks else {}
         self.absent: list[str] = []
 
     def document(self) -> Document:
@@ -58,10 +60,10 @@ class _Reading:
         bookmarks, disagreeing = self._bookmarks()
         builder = self.context.builder(decoder=node_decoder(self.remembered))
         setting = Setting(None, bookmarks, self.zone)
-        blocks = self.intake.blocks
+        blocks, add_block = self.intake.blocks, builder.add_block
         for node_id in self.claims.ids:
             if node_id in blocks and node_id not in disagreeing:
-                builder.add_block(node_id, blocks[node_id])
+                add_block(node_id, blocks[node_id])
                 continue
             node = node_of(
                 self.intake.object(node_id),
@@ -70,13 +72,12 @@ class _Reading:
                 self.remembered.get(node_id, {}),
             )
             builder.add_node(node_id, cast(Node, node))
-        ids, add_edge = self.claims.ids, builder.add_edge
+        add_edge, ordinals = builder.edges.add, self.claims.ordinals
         for position, children in in_depth_order(self.claims, self.links, roots):
-            parent = ids[position]
             for child in children:
-                add_edge(parent, child)
+                add_edge(position, ordinals[child])
         for position in self.links.lost:
-            add_edge(cast(str, self.claims.parents[position]), ids[position])
+            builder.add_edge(cast(str, self.claims.parents[position]), self.claims.ids[position])
         builder.fields.update(self._fields(roots, current))
         document = Document({"format": "open-loom", "version": "2.0"})
         document.trees.append(builder.build())
@@ -156,11 +157,13 @@ class _Reading:
         ordinals = self.claims.ordinals
         children = []
         for listed in links.children:
-            times = {child: self._time_of(ordinals[child]) for child in listed} if len(listed) > 1 else {}
-            ordered = sorted(listed, key=lambda child: (times[child] is None, times[child] or 0)) if times else listed  # noqa: B023
-            if ordered != listed:
-                self.context.touched = True
-            children.append(ordered)
+            if len(listed) > 1:
+                timed = [(self._time_of(ordinals[child]), child) for child in listed]
+                timed.sort(key=lambda each: (each[0] is None, each[0] or 0))
+                ordered = [child for _, child in timed]
+                self.context.touched |= ordered != listed
+                listed = ordered
+            children.append(listed)
         return links._replace(children=children)
 
     # -- the root and the current node -------------------------------------------------------------------------
@@ -190,10 +193,10 @@ class _Reading:
         raw = self.intake.fields.get("currentNodeId", MISSING)
         named = id_of(raw)
         root = roots[0] if roots else None
-        if own_part(self.intake.fields.get("extensions")).get(NO_CURRENT) is True:
-            if named is not None and named == (self._chain_end(root) or root):
-                self.used_marks = (NO_CURRENT,)
-                return None
+        marked = own_part(self.intake.fields.get("extensions")).get(NO_CURRENT) is True
+        if marked and named is not None and named == (self._chain_end(root) or root):
+            self.used_marks += (NO_CURRENT,)
+            return None
         if named is not None and named in self.claims.ordinals:
             current: str | None = named
         else:

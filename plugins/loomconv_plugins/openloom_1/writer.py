@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, cast
 
 from msgspec import UNSET
@@ -17,7 +18,7 @@ from loomconv_plugins.openloom_1.links import derived_current
 from loomconv_plugins.openloom_1.node_values import node_object, raw_instead
 from loomconv_plugins.openloom_1.output import Output
 from loomconv_plugins.openloom_1.quick_write import encode_node, quick_node
-from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, TREE_KEYS, VALUE_KEYS, id_of, own_part
+from loomconv_plugins.openloom_1.shape import MISSING, TREE_KEYS, VALUE_KEYS, id_of, own_part
 from loomconv_plugins.openloom_1.tree_values import NO_CURRENT, TREE
 from loomconv_plugins.openloom_1.written_ids import ORIGINAL, STYLE, renamed_links, uuid_ids, with_marks
 
@@ -99,10 +100,11 @@ class _Writing:
         parents, children_of, next_of = self.graph.parent, self.graph.children, self.ahead.get
         careful = set(ids) if self.uuids or not out.compact else self.kept_links.keys() | self.bookmarks.differences
         out.open("nodes")
-        for ordinal, (node_id, item) in enumerate(nodes.items()):
-            node = cast("dict[str, Any]", item)
+        for ordinal, node_id in enumerate(ids):
+            node = cast("dict[str, Any]", nodes[node_id])
             children = [ids[child] for child in children_of(ordinal)]
-            parent = ids[parents[ordinal]] if parents[ordinal] >= 0 else UNSET
+            above = parents[ordinal]
+            parent = ids[above] if above >= 0 else UNSET
             ahead = (next_of(node_id) or children[0]) if children else UNSET
             written = block = None
             if node_id not in careful:
@@ -125,7 +127,7 @@ class _Writing:
     def _write_carefully(self, node_id: str, node: dict[str, Any], parent: str | None, children: list[str]) -> None:
         """A node with marks, or with a raw form to be kept."""
         entry = self.kept_links.get(node_id, {})
-        raw = raw_instead(node)
+        raw = raw_instead(node, self.setting)
         if raw is MISSING or "childrenIds" not in _absent(entry):
             raw = self._object(node, parent, children, entry)
         else:
@@ -144,7 +146,7 @@ class _Writing:
     ) -> dict[str, Any]:
         """The object with its links, in the order of keys of the quick way."""
         node_id = node["id"]
-        values = node_object(node, self.setting._replace(own_id=node_id))
+        values = node_object(node, self.setting)
         links: dict[str, Any] = {} if parent is None else {"parentId": parent}
         links["childrenIds"] = children
         for key in ("parentId", "childrenIds"):
@@ -155,11 +157,11 @@ class _Writing:
         remembered = self._remembered(node, children)
         if remembered is not MISSING:
             links["rememberedChildId"] = remembered
-        head = {key: values[key] for key in VALUE_KEYS[:5] if key in values}
+        head: dict[str, Any] = {key: values[key] for key in VALUE_KEYS[:5] if key in values}
         return {**head, **links, **{key: value for key, value in values.items() if key not in head}}
 
     def _remembered(self, node: dict[str, Any], children: list[str]) -> Any:
-        """OL1-w-remember: the stash's value if it is a child, else the child on the way to the current node, or the first.
+        """OL1-w-remember: what the stash says if it is a child, else the child towards the current node, or the first.
 
         What the file had instead of a child (nothing, null, or something that is still no child) is kept, too.
         """
@@ -182,7 +184,7 @@ class _Writing:
     def _time_of(self, ordinal: int) -> float | None:
         """When a node will be said to have been made, for children that no list will name."""
         node_id = self.tree.nodes.ids[ordinal]
-        raw = node_object(cast("dict[str, Any]", self.tree.nodes[node_id]), self.setting._replace(own_id=node_id))
+        raw = node_object(cast("dict[str, Any]", self.tree.nodes[node_id]), self.setting)
         return sort_time(raw.get("createdTime"), self.setting.zone)
 
     # -- bookmarks ---------------------------------------------------------------------------------------------
@@ -230,7 +232,7 @@ class _Writing:
         nodes, graph = self.tree.nodes, self.graph
         named = id_of(raw[0])
         parentless = [nodes.ids[ordinal] for ordinal in graph.roots()]
-        if named in nodes:
+        if named is not None and named in nodes:
             same = graph.parent[nodes.ordinals[named]] >= 0 and roots in ([named], parentless)
         else:
             same = roots == parentless
@@ -247,7 +249,7 @@ class _Writing:
         if self.current is None:
             return {}
         path = self.tree.graph.path_to(self.current)
-        return dict(zip(path, path[1:], strict=False))
+        return dict(itertools.pairwise(path))
 
     def _named_current(self) -> Any:
         """`currentNodeId` (OL1-w-current), or what the file had if that leads to the same node (OL1-current)."""

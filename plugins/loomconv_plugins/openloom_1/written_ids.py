@@ -11,9 +11,11 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from loomconv_plugins.openloom_1.intake import Intake
+from loomconv_plugins.openloom_1.links import Claims
 from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, id_of, own_part
 
-__all__ = ["ORIGINAL", "STYLE", "former_ids", "renamed_links", "uuid_ids", "with_marks"]
+__all__ = ["ORIGINAL", "STYLE", "renamed_links", "uuid_ids", "with_former_ids", "with_marks"]
 
 STYLE, ORIGINAL = "ids", "originalId"
 
@@ -42,7 +44,7 @@ def uuid_ids(ids: Iterable[str]) -> dict[str, str]:
 
 
 def former_ids(nodes: dict[str, Any]) -> dict[str, str]:
-    """The original ids of the nodes that have one in a mark, by present id; none if they are not what they should be."""
+    """The original ids of the nodes that have one in a mark, by present id; none if they cannot be the right ones."""
     former = {}
     for node_id, raw in nodes.items():
         original = own_part(raw.get("extensions")).get(ORIGINAL) if isinstance(raw, dict) else None
@@ -53,6 +55,47 @@ def former_ids(nodes: dict[str, Any]) -> dict[str, str]:
         return {}
     mapped = uuid_ids(names)
     return {node_id: name for node_id, name in former.items() if mapped[name] == node_id}
+
+
+def with_former_ids(intake: Intake) -> tuple[Intake, tuple[str, ...]]:
+    """The file with the ids from before they became UUIDs, and the marks of the tree that were used up by that."""
+    extensions = intake.fields.get("extensions")
+    marks = own_part(extensions)
+    if marks.get(STYLE) != "uuid":
+        return intake, ()
+    objects = {node_id: intake.object(node_id) for node_id in intake.claims.ids}
+    former = former_ids(objects)
+
+    def rename(node_id: str) -> str:
+        return former.get(node_id, node_id)
+
+    fields = {
+        key: rename(value) if key in ("rootNodeId", "currentNodeId") and isinstance(value, str) else value
+        for key, value in intake.fields.items()
+    }
+    used: tuple[str, ...] = (STYLE,)
+    if isinstance(marks.get(ORIGINAL), str):
+        fields["id"] = marks[ORIGINAL]
+        used = (STYLE, ORIGINAL)
+    renamed = Intake(fields, Claims([rename(node_id) for node_id in objects]), intake.copies)
+    for node_id, raw in objects.items():
+        renamed.add_value(rename(node_id), _with_former_id(raw, node_id, rename))
+    if isinstance(intake.copies, dict):
+        renamed.copies = {
+            rename(node_id): _with_former_id(intake.copy(node_id), node_id, rename) for node_id in intake.copies
+        }
+    return renamed, used
+
+
+def _with_former_id(raw: Any, node_id: str, rename: Callable[[str], str]) -> Any:
+    if not isinstance(raw, dict):
+        return raw
+    changed = renamed_links(raw, node_id, rename)
+    if rename(node_id) != node_id:
+        extensions = with_marks(changed.pop("extensions", MISSING), {}, without=ORIGINAL)
+        if extensions is not MISSING:
+            changed["extensions"] = extensions
+    return changed
 
 
 def renamed_links(raw: dict[str, Any], own: str, rename: Callable[[str], str]) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
-from loomconv_plugins.socketteer.facts import CARRIER, KIDS, LEGACY_FLAGS, NAMESPACE, Raw
+from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, KIDS, LEGACY_FLAGS, NAMESPACE, Raw
 from loomconv_plugins.socketteer.identity import minted_id
 from loomconv_plugins.socketteer.key_order import META_ORDER, NODE_ORDER, in_order
-from loomconv_plugins.socketteer.node_forms import PARTS, Core, NodeForms, joined_text
+from loomconv_plugins.socketteer.node_forms import Core, NodeForms, image_block, joined_text
 from loomconv_plugins.socketteer.raw_forms import restored, same
 from loomconv_plugins.socketteer.unfold import LINKS, id_key, link_of
 
@@ -53,7 +53,7 @@ class Composer:
             read = self.forms.read_core(entry, node_id)
             mark = self.forms.mark_of(core, read)
         extensions = node.get("extensions")
-        if mark or extensions:
+        if mark or extensions is not None:
             self._put_carrier(entry, self._mark(mark, core, read, entry, stash, node_id), extensions, stash)
         return in_order(entry, NODE_ORDER, self.orders, stash.get("order"))
 
@@ -84,9 +84,9 @@ class Composer:
         if read.content[0]["text"] != joined_text(core.content):
             entry["text"] = base["text"]
         if not same(read.content[1:], core.content[1:]):
-            _replace(entry, base, "multimedia")
+            _replace(entry, base, "multimedia", lambda medium: image_block(medium) is None)
         if not same(read.meta, core.meta):
-            _replace(entry, base, "tags")
+            _replace(entry, base, "tags", lambda tag: not isinstance(tag, str))
             for flag in LEGACY_FLAGS:
                 if entry.get(flag):
                     del entry[flag]
@@ -116,16 +116,16 @@ class Composer:
 
     def _mark(self, mark: Raw, core: Core, read: Core, entry: Raw, stash: Raw, node_id: str) -> Raw:
         former = stash.get("mark")
-        if isinstance(former, dict):
-            again = self.forms.with_mark(read, entry, former, node_id)
-            if all(same(again.part(name), core.part(name)) for name in PARTS):
-                mark = former
+        if isinstance(former, dict) and self.forms.says(core, self.forms.with_mark(read, entry, former, node_id)):
+            mark = former
         if "originalId" in stash:
             mark = {**mark, "originalId": stash["originalId"]}
         return mark
 
     def _put_carrier(self, entry: Raw, mark: Raw, extensions: Any, stash: Raw) -> None:
         others = {key: value for key, value in (extensions or {}).items() if key != NAMESPACE}
+        if extensions == {}:
+            mark = {**mark, EMPTY_EXTENSIONS: True}
         if mark:
             others[NAMESPACE] = mark
         if others:
@@ -144,9 +144,12 @@ class Composer:
         return in_order({**{key: value for key, value in entry.items() if key not in LINKS}, **parent}, NODE_ORDER)
 
 
-def _replace(entry: Raw, base: Raw, key: str) -> None:
-    """The base's value, or none."""
-    if key in base:
-        entry[key] = base[key]
-    else:
+def _replace(entry: Raw, base: Raw, key: str, stays: Callable[[Any], bool] | None = None) -> None:
+    """The base's value, or none; items of a list that say nothing to the core stay behind it."""
+    value, former = base.get(key), entry.get(key)
+    if stays is not None and isinstance(former, list):
+        value = [*(value or ()), *filter(stays, former)] or None
+    if value is None:
         entry.pop(key, None)
+    else:
+        entry[key] = value

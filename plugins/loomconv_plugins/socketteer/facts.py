@@ -9,6 +9,7 @@ from loomconv.model.ids import mint_ulid
 __all__ = [
     "CARRIER",
     "DEFAULT_TAGS",
+    "EMPTY_EXTENSIONS",
     "EMPTY_ID",
     "IMAGE_TYPES",
     "KIDS",
@@ -30,6 +31,8 @@ Raw = dict[str, Any]
 NAMESPACE: Final = "socketteer-loom"
 # Key, in the app's files, that holds the pivot's `extensions`: at top level and on nodes (dossier §4.3).
 CARRIER: Final = "openloom"
+# Key of a mark that says that the pivot's `extensions` were there and empty.
+EMPTY_EXTENSIONS: Final = "emptyExtensions"
 
 # What an empty id, on which the app fails (dossier §2.1), is written as.
 EMPTY_ID: Final = mint_ulid(NAMESPACE, "empty")

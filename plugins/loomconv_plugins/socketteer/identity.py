@@ -84,14 +84,10 @@ class Identities:
         elif raw["id"] != (self.ids[position] or EMPTY_ID) or type(raw["id"]) is not str:
             stash["id"] = raw["id"]
 
-    def find(self, value: Any) -> str | None:
-        """The node that an id of the file means: the first one that has it."""
+    def find(self, value: Any) -> int | None:
+        """The position of the node that an id of the file means: the first one that has it."""
         key = id_key(value)
-        return key if key is not None and key in self._first else None
-
-    def position(self, node_id: str) -> int:
-        """The position of a node that `find` gave."""
-        return self._first[node_id]
+        return None if key is None else self._first.get(key)
 
     def of_raw(self, raw: Raw) -> str:
         """The id of a raw object that is a node."""

@@ -60,16 +60,17 @@ class OrderTable:
         self.orders: list[list[str]] = []
         self._positions: dict[tuple[str, ...], int] = {}
 
-    def position(self, keys: Iterable[str], usual: KeyOrder) -> int | None:
-        """Where the order of these keys stands in the table; None when it is the usual one."""
+    def note(self, stash: Raw, keys: Iterable[str], usual: KeyOrder) -> None:
+        """Put into an object's stash where the order of its keys stands in the table, unless it is the usual one."""
         found = tuple(keys)
-        if found == usual.arranged(found):
-            return None
+        # A stash keeps keys with names of ours apart, so that it forgets where they stood.
+        if found == usual.arranged(found) and "unknown" not in stash:
+            return
         position = self._positions.get(found)
         if position is None:
             position = self._positions[found] = len(self.orders)
             self.orders.append(list(found))
-        return position
+        stash["order"] = position
 
 
 def in_order(entry: Raw, usual: KeyOrder, orders: Sequence[Any] = (), position: Any = None) -> Raw:

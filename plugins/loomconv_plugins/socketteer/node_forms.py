@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from loomconv.model.ids import mint_ulid
 from loomconv_plugins.socketteer.facts import (
@@ -25,10 +25,7 @@ from loomconv_plugins.socketteer.raw_forms import same
 from loomconv_plugins.socketteer.responses import Responses
 from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, stamp_of
 
-__all__ = ["PARTS", "Core", "NodeForms", "Noter", "is_file_image", "joined_text"]
-
-# Parts of a node that an entry can say, as keys of the pivot's node.
-PARTS: Final = ("content", "author", "createdAt", "meta", "generation")
+__all__ = ["Core", "NodeForms", "Noter", "image_block", "is_file_image", "joined_text"]
 
 # Called for something odd: finding code, message, pointer below the node, value.
 Noter = Callable[[str, str, str, Any], None]
@@ -36,7 +33,7 @@ Noter = Callable[[str, str, str, Any], None]
 
 @dataclass(slots=True)
 class Core:
-    """The parts of a pivot node, in the shape in which it has them; None for one that it does not have."""
+    """The parts of a pivot node that an entry can say, as the node has them; None for one that it does not have."""
 
     content: list[Raw]
     author: Raw
@@ -48,10 +45,6 @@ class Core:
     def of(cls, node: Any) -> Core:
         """The core of a pivot node."""
         return cls(node["content"], node["author"], node.get("createdAt"), node.get("meta"), node.get("generation"))
-
-    def part(self, name: str) -> Any:
-        """A part by its name in `PARTS`."""
-        return self.created if name == "createdAt" else getattr(self, name)
 
 
 def is_file_image(block: Raw) -> bool:
@@ -137,7 +130,7 @@ class NodeForms:
         """The core with what the entry's mark says more exactly, as far as the entry still says the same."""
         marked = Core(core.content, core.author, core.created, core.meta, core.generation)
         if isinstance(mark.get("content"), list):
-            marked.content = _marked_content(core.content, mark["content"])
+            marked.content = _marked_content(core.content, mark["content"], raw.get("multimedia"))
         author = mark.get("author")
         if isinstance(author, dict) and "role" in author and _source_of(author) == _source_of(core.author):
             marked.author = author
@@ -154,11 +147,21 @@ class NodeForms:
     def mark_of(self, core: Core, read: Core) -> Raw:
         """What the entry that reads as `read` does not say of the core."""
         mark: Raw = {}
-        for name in PARTS:
-            value = core.part(name)
-            if not same(value, read.part(name)):
-                mark[name] = value
+        if not _same_content(core.content, read.content):
+            mark["content"] = core.content
+        if core.author != read.author or len(core.author) != 1:
+            mark["author"] = core.author
+        if core.created != read.created:
+            mark["createdAt"] = core.created
+        if core.meta is not read.meta and not same(core.meta, read.meta):
+            mark["meta"] = core.meta
+        if core.generation is not read.generation and not same(core.generation, read.generation):
+            mark["generation"] = core.generation
         return mark
+
+    def says(self, core: Core, read: Core) -> bool:
+        """Whether an entry that reads as `read` says all of the core."""
+        return not self.mark_of(core, read)
 
     # -- the entry that the core gives -------------------------------------------------------------------------
 
@@ -205,6 +208,12 @@ class NodeForms:
             self.responses.make(reference["id"], model, reference["index"], joined_text(core.content))
 
 
+def _same_content(these: list[Raw], those: list[Raw]) -> bool:
+    if len(these) == 1 == len(those) and these[0].get("text") == those[0]["text"]:
+        return list(these[0]) == ["type", "text"] and these[0]["type"] == "text"
+    return same(these, those)
+
+
 def _read_text(raw: Raw, note: Noter | None) -> str:
     text = raw.get("text")
     if isinstance(text, str):
@@ -218,18 +227,21 @@ def _read_text(raw: Raw, note: Noter | None) -> str:
 
 def _read_images(media: Any) -> list[Raw]:
     """Blocks of the pictures; names that are no picture's, and entries of other shapes, stay in the stash."""
-    blocks: list[Raw] = []
-    for medium in media if isinstance(media, list) else ():
-        file = medium.get("file") if isinstance(medium, dict) else medium
-        kind = image_type(file) if isinstance(file, str) else None
-        if kind is None:
-            continue
-        block = {"type": "image", "ref": file, "mimeType": kind}
-        caption = medium.get("caption") if isinstance(medium, dict) else None
-        if isinstance(caption, str) and caption:
-            block["altText"] = caption
-        blocks.append(block)
-    return blocks
+    blocks = [image_block(medium) for medium in media] if isinstance(media, list) else []
+    return [block for block in blocks if block is not None]
+
+
+def image_block(medium: Any) -> Raw | None:
+    """The block of an entry of `multimedia` (in the oldest files nothing but a name); None when it is no picture."""
+    file = medium.get("file") if isinstance(medium, dict) else medium
+    kind = image_type(file) if isinstance(file, str) else None
+    if kind is None:
+        return None
+    block = {"type": "image", "ref": file, "mimeType": kind}
+    caption = medium.get("caption") if isinstance(medium, dict) else None
+    if isinstance(caption, str) and caption:
+        block["altText"] = caption
+    return block
 
 
 def _medium(block: Raw) -> Raw:
@@ -308,7 +320,7 @@ def _is_same_time(raw: Raw, created: Any) -> bool:
     return (shown - stamp) % 900 == 0 and abs(shown - stamp) <= 14 * 3600
 
 
-def _marked_content(read: list[Raw], marked: list[Any]) -> list[Raw]:
+def _marked_content(read: list[Raw], marked: list[Any], media: Any) -> list[Raw]:
     """The marked blocks with the text and the pictures that the entry has now."""
     if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in marked):
         return read
@@ -319,7 +331,6 @@ def _marked_content(read: list[Raw], marked: list[Any]) -> list[Raw]:
         rest = [(at, block) for at, block in enumerate(blocks) if block["type"] != "text"]
         blocks = [block for at, block in rest if at < position]
         blocks += [{"type": "text", "text": text}, *(block for at, block in rest if at >= position)]
-    pictures = [_medium(block) for block in blocks if is_file_image(block)]
-    if pictures != [_medium(block) for block in read[1:]]:
+    if [_medium(block) for block in blocks if is_file_image(block)] != (media or []):
         blocks = [*(block for block in blocks if not is_file_image(block)), *read[1:]]
     return blocks

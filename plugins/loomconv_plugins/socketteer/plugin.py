@@ -74,11 +74,16 @@ class Socketteer(Format):
 
         return derived_fields(next(iter(tree.roots), ""))
 
+    def private_keys(self) -> dict[str, tuple[str, ...]]:
+        """Recorded responses hold whole prompts; early files have them on the nodes (dossier §1.5, §1.8)."""
+        recorded = ("model_responses", "sidecarResponses", "meta.generation")
+        return {"raw-responses": recorded, "generation": (*recorded, "generation")}
+
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of a tree file."""
-        from loomconv.schema import load_schema
+        from loomconv_plugins.socketteer.checks import schema
 
-        return dict(load_schema("socketteer"))
+        return schema()
 
     def validate(self, source: Source, context: ReadContext) -> None:
         """See `checks.check`."""

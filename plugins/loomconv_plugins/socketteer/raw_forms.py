@@ -78,16 +78,12 @@ def node_difference(raw: Raw, base: Raw, shared: Collection[str], table: OrderTa
     if type(meta) is dict:
         stash = difference(raw, base, shared=shared, elsewhere=_ELSEWHERE_AND_META)
         patch = difference(meta, base["meta"], elsewhere=())
-        position = table.position(meta, META_ORDER)
-        if position is not None:
-            patch["order"] = position
+        table.note(patch, meta, META_ORDER)
         if patch:
             stash["meta"] = patch
     else:
         stash = difference(raw, base, shared=shared, elsewhere=_ELSEWHERE)
-    position = table.position(raw, NODE_ORDER)
-    if position is not None:
-        stash["order"] = position
+    table.note(stash, raw, NODE_ORDER)
     return stash
 
 

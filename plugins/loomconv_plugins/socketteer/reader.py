@@ -9,7 +9,7 @@ from loomconv.model.builder import TreeBuilder
 from loomconv.model.document import Document
 from loomconv.model.ids import mint_ulid
 from loomconv.storage import Source
-from loomconv_plugins.socketteer.facts import CARRIER, NAMESPACE, PLACEHOLDER, Raw
+from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, NAMESPACE, PLACEHOLDER, Raw
 from loomconv_plugins.socketteer.identity import Identities
 from loomconv_plugins.socketteer.key_order import OrderTable
 from loomconv_plugins.socketteer.node_forms import Core, NodeForms, joined_text
@@ -145,8 +145,8 @@ class Reading:
         fields["rootNodeIds"] = roots
         if stash.current is not None:
             fields["currentNodeId"] = stash.current
-        extensions = {**self.others, **({NAMESPACE: stash.own} if stash.own else {})}
-        if extensions:
+        extensions = _extensions(self.others, stash.own, self.mark)
+        if extensions is not None:
             fields["extensions"] = extensions
         return self.builder.build()
 
@@ -154,11 +154,17 @@ class Reading:
         raw, node_id = self.nest.raws[position], self.ids.ids[position]
 
         def note(code: str, message: str, pointer: str, value: Any) -> None:
+            if code == "read.bad-text" and self.parsed.shape == "lines" and "text" not in raw:
+                return  # the app's export leaves an absent text out (dossier §1.2 W4)
             self.context.report.add(code, message, node=node_id, pointer=pointer, value=value)
 
-        others, mark = split_carrier(raw)
-        plain = self.forms.read_core(raw, node_id, note)
-        core = self.forms.with_mark(plain, raw, mark, node_id) if mark else plain
+        others: dict[str, Any] = {}
+        mark: Raw = {}
+        core = plain = self.forms.read_core(raw, node_id, note)
+        if CARRIER in raw:
+            others, mark = split_carrier(raw)
+            if mark:
+                core = self.forms.with_mark(plain, raw, mark, node_id)
         self.cores.append(core)
         stash = self._stash(position, core, note)
         if mark:
@@ -167,10 +173,11 @@ class Reading:
             stash[CARRIER] = raw[CARRIER]
         if raw.get("text") == PLACEHOLDER and raw.get("mutable") is False and "meta" not in raw:
             note("read.placeholder", "The node waits for a generation that never came.", "/text", None)
-        if core.author == {"role": "human"} and not _says_source(raw):
+        if core.author["role"] == "human" and not _says_source(raw):
             self.nobody += 1
         self._compare_with_completion(position, core)
-        self.builder.add_node(node_id, _pivot_node(node_id, core, others, stash))
+        extensions = _extensions(others, stash, mark)
+        self.builder.add_node(node_id, _pivot_node(node_id, core, extensions))
 
     def _stash(self, position: int, core: Core, note: Any) -> Raw:
         """What the core does not say of the entry."""
@@ -178,6 +185,8 @@ class Reading:
         base = self.forms.base_entry(core, self.ids.ids[position])
         self._put_parent(base, position)
         stash = node_difference(raw, base, self.shared, self.table)
+        if "parent_id" in stash and self._claims_other_parent(raw, base):
+            note("read.children-disagree", "The node names a parent that it does not stand under.", "/parent_id", None)
         self.ids.keep(position, stash, self.shared)
         children = raw.get("children", ())
         if type(children) is not list and "children" in raw:
@@ -194,6 +203,10 @@ class Reading:
             note("read.bad-value", "masked_head is no node; it was kept aside.", "/masked_head", None)
         return stash
 
+    def _claims_other_parent(self, raw: Raw, base: Raw) -> bool:
+        claimed = id_key(raw["parent_id"])
+        return claimed is not None and base.get("parent_id") is not None and claimed != id_key(base["parent_id"])
+
     def _put_parent(self, base: Raw, position: int) -> None:
         """The `parent_id` that the file's own nesting gives."""
         above = self.nest.above[position]
@@ -209,7 +222,10 @@ class Reading:
         again = self.forms.mark_of(core, plain)
         if "originalId" in mark:
             again["originalId"] = stash["originalId"] = mark["originalId"]
-        if "standIn" not in mark and not same(again, {key: mark.get(key) for key in again.keys() | mark.keys()}):
+        if mark.get(EMPTY_EXTENSIONS) is True:
+            again[EMPTY_EXTENSIONS] = True
+        alike = again.keys() == mark.keys() and all(same(again[key], mark[key]) for key in mark)
+        if not alike and "standIn" not in mark:
             stash["mark"] = mark
 
     def _compare_with_completion(self, position: int, core: Core) -> None:
@@ -218,8 +234,10 @@ class Reading:
         Not when the completion stands in it, for `start` and `restart` are put around completions, nor when it was
         split: then it continues the pieces above it (dossier §3.2).
         """
+        if core.author["role"] != "model":
+            return
         recorded = self._recorded(position)
-        if recorded is None or core.author.get("role") != "model":
+        if recorded is None:
             return
         text = joined_text(core.content)
         above = position
@@ -260,7 +278,14 @@ def _is_split(raw: Raw) -> bool:
     return isinstance(origin, str) and origin.startswith("split (from child")
 
 
-def _pivot_node(node_id: str, core: Core, others: dict[str, Any], stash: Raw) -> Any:
+def _extensions(others: dict[str, Any], stash: Raw, mark: Raw) -> dict[str, Any] | None:
+    """`extensions` of the pivot; an empty object only where a mark says that there was one."""
+    if stash:
+        return {**others, NAMESPACE: stash}
+    return others if others or mark.get(EMPTY_EXTENSIONS) is True else None
+
+
+def _pivot_node(node_id: str, core: Core, extensions: dict[str, Any] | None) -> Any:
     node: dict[str, Any] = {"id": node_id, "content": core.content, "author": core.author}
     if core.created is not None:
         node["createdAt"] = core.created
@@ -268,7 +293,6 @@ def _pivot_node(node_id: str, core: Core, others: dict[str, Any], stash: Raw) ->
         node["meta"] = core.meta
     if core.generation is not None:
         node["generation"] = core.generation
-    extensions = {**others, NAMESPACE: stash} if stash else others
-    if extensions:
+    if extensions is not None:
         node["extensions"] = extensions
     return node

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
+from functools import lru_cache
 from typing import Any, Final
 
-from loomconv.model.times import format_ms, to_ms
+from loomconv.model.times import to_ms
 
 __all__ = ["Zones", "created_at", "evidence", "parse_stamp", "parse_zone", "stamp_of", "zone_text"]
 
@@ -19,7 +20,6 @@ _STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(\d\d)\.(\d\d)\.(\d\d)", re.A
 _FORK_STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)", re.ASCII)
 _UUID1: Final = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-1([0-9a-f]{3})-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
 _ZONE: Final = re.compile(r"([+-])(\d\d):([0-5]\d)", re.ASCII)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAYS_BEFORE_1970: Final = date(1970, 1, 1).toordinal()
 # Ticks of 100 ns from 1582-10-15, where UUIDs begin, to 1970.
 _UUID_EPOCH: Final = 0x01B21DD213814000
@@ -31,6 +31,7 @@ _EARLIEST: Final = -2 * _SECOND
 _LATEST: Final = 300 * _SECOND
 
 
+@lru_cache(maxsize=1024)
 def parse_stamp(text: Any) -> int | None:
     """The stamp of `YYYY-MM-DD-HH.MM.SS`, None when the text is none (or no text)."""
     if type(text) is not str:
@@ -48,6 +49,7 @@ def parse_stamp(text: Any) -> int | None:
     return ((days * 24 + hour) * 60 + minute) * 60 + second
 
 
+@lru_cache(maxsize=1024)
 def evidence(stamp: int, node_id: str) -> int | None:
     """The offset that a UUIDv1 id proves for the stamp; None when it proves none (§1.5).
 
@@ -66,19 +68,30 @@ def evidence(stamp: int, node_id: str) -> int | None:
 
 def created_at(stamp: int, offset: int) -> str | None:
     """The stamp in UTC as `createdAt`; None outside the years 1 to 9999."""
-    return format_ms((stamp - offset * 60) * 1000)
+    found = _clock(stamp - offset * 60)
+    return None if found is None else f"{found[0]}T{found[1]:02d}:{found[2]:02d}:{found[3]:02d}Z"
 
 
 def stamp_of(created: str, offset: int) -> str | None:
     """A `createdAt` in the app's form, cut to seconds; None when it is no time or outside the years 1 to 9999."""
-    milliseconds = to_ms(created)
-    if milliseconds is None:
-        return None
+    if len(created) == 20 and created[10] == "T" and created[19] == "Z":
+        seconds = parse_stamp(f"{created[:10]} {created[11:19]}")
+    else:
+        milliseconds = to_ms(created)
+        seconds = None if milliseconds is None else milliseconds // 1000
+    found = None if seconds is None else _clock(seconds + offset * 60)
+    return None if found is None else f"{found[0]}-{found[1]:02d}.{found[2]:02d}.{found[3]:02d}"
+
+
+def _clock(seconds: int) -> tuple[str, int, int, int] | None:
+    """Date, hour, minute and second of a moment; None outside the years 1 to 9999."""
+    days, rest = divmod(seconds, 86400)
     try:
-        moment = _EPOCH + timedelta(seconds=milliseconds // 1000 + offset * 60)
-    except OverflowError:
+        day = date.fromordinal(days + _DAYS_BEFORE_1970).isoformat()
+    except (ValueError, OverflowError):
         return None
-    return f"{moment.year:04d}-{moment:%m-%d-%H.%M.%S}"
+    minutes, second = divmod(rest, 60)
+    return day, minutes // 60, minutes % 60, second
 
 
 def zone_text(offset: int) -> str:

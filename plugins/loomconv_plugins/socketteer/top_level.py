@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from loomconv.model.document import Tree
-from loomconv_plugins.socketteer.facts import CARRIER, NAMESPACE, OWN_KEYS, Raw
+from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, NAMESPACE, OWN_KEYS, Raw
+from loomconv_plugins.socketteer.items import Items
 from loomconv_plugins.socketteer.key_order import TOP_ORDER, in_order
-from loomconv_plugins.socketteer.nodes_writer import NodesWriter
 from loomconv_plugins.socketteer.refold import ROOT, Mask
 from loomconv_plugins.socketteer.tags import hides, with_definitions
 from loomconv_plugins.socketteer.tree_stash import FRAME_PATHS, zone_mark
@@ -22,16 +22,16 @@ _NOT_WRITTEN = OWN_KEYS | {"root"}
 class TopLevel:
     """Puts the top level together: stashed keys, and what the nodes call for."""
 
-    def __init__(self, tree: Tree, stash: Raw, nodes: NodesWriter, extensions: dict[str, Any]) -> None:
+    def __init__(self, tree: Tree, stash: Raw, items: Items, extensions: dict[str, Any]) -> None:
         self.tree = tree
         self.stash = stash
-        self.nodes = nodes
+        self.items = items
         self.extensions = extensions
         self.mark: Raw = {}
 
     def is_needed(self) -> bool:
         """Whether something stands here that the shapes without a top level have no place for."""
-        return bool(self.nodes.responses.made) or bool(zone_mark(self.nodes.zones, self.stash))
+        return bool(self.items.responses.made) or bool(zone_mark(self.items.zones, self.stash))
 
     def members(self, *, forced: bool) -> Raw:
         """The members but `root`, in order."""
@@ -43,14 +43,14 @@ class TopLevel:
         self._put_tags(top)
         self._put_responses(top)
         self._put_selected(top)
-        if not stash and self.nodes.chapters:
+        if not stash and self.items.chapters:
             # The app fails on a chapter that is not there (dossier §2.1).
-            top["chapters"] = self.nodes.chapters
-        self.mark.update(zone_mark(self.nodes.zones, stash))
+            top["chapters"] = self.items.chapters
+        self.mark.update(zone_mark(self.items.zones, stash))
         if forced:
             self.mark["shape"] = {key: stash[key] for key in ("shape", "flat", "link") if key in stash}
         self._put_carrier(top)
-        return in_order(top, TOP_ORDER, self.nodes.orders, None if forced else stash.get("order"))
+        return in_order(top, TOP_ORDER, self.items.orders, None if forced else stash.get("order"))
 
     def _is_absent(self, key: str) -> bool:
         absent = self.stash.get("absent")
@@ -58,7 +58,7 @@ class TopLevel:
 
     def _put_tags(self, top: Raw) -> None:
         """Complete definitions of all tags in use, but for those that the file itself left undefined."""
-        used = dict.fromkeys(name for names in self.nodes.tags.values() for name in names)
+        used = dict.fromkeys(name for names in self.items.tags.values() for name in names)
         defined = top.get("tags")
         if "tags" in top and not isinstance(defined, dict):
             return
@@ -69,10 +69,10 @@ class TopLevel:
 
     def _put_responses(self, top: Raw) -> None:
         """Entries for models that nodes name; with any, the app must be told to keep them (dossier §2.3.7)."""
-        made = self.nodes.responses.made
+        made = self.items.responses.made
         if not made:
             return
-        top["model_responses"] = self.nodes.responses.entries()
+        top["model_responses"] = self.items.responses.entries()
         frame = top.get("frame")
         if "frame" in top and not isinstance(frame, dict):
             return
@@ -86,7 +86,7 @@ class TopLevel:
 
     def _put_selected(self, top: Raw) -> None:
         """The current node, by the raw form if that still means it; where the app would not show it, as a mark."""
-        current = self.nodes.current
+        current = self.items.current
         if "selected_node_id" in top and self._meaning(top["selected_node_id"]) == current:
             return
         top.pop("selected_node_id", None)
@@ -94,8 +94,8 @@ class TopLevel:
             return
         if self._is_absent("selected_node_id") or self._is_hidden(top.get("tags"), current):
             self.mark["current"] = self.tree.nodes.ids[current]
-        elif id_key(self.nodes.current_id) is not None:
-            top["selected_node_id"] = self.nodes.current_id
+        elif id_key(self.items.current_id) is not None:
+            top["selected_node_id"] = self.items.current_id
 
     def _meaning(self, value: Any) -> int:
         """The node that a selected id means, -1 for none."""
@@ -105,19 +105,21 @@ class TopLevel:
         ordinal = self.tree.nodes.ordinals.get(key)
         if ordinal is not None:
             return ordinal
-        for mask_id, mask in self.nodes.masks:
+        for mask_id, mask in self.items.masks:
             if id_key(mask_id) == key:
                 return _last(mask)
         return -1
 
     def _is_hidden(self, definitions: Any, ordinal: int) -> bool:
         graph = self.tree.graph
-        return hides(definitions, graph.path(ordinal), self.nodes.tags, graph.parent)
+        return hides(definitions, graph.path(ordinal), self.items.tags, graph.parent)
 
     def _put_carrier(self, top: Raw) -> None:
         former = self.stash.get("mark")
         mark = {**former, **self.mark} if isinstance(former, dict) else self.mark
         carried = dict(self.extensions)
+        if self.tree.fields.get("extensions") == {}:
+            mark = {**mark, EMPTY_EXTENSIONS: True}
         if mark:
             carried[NAMESPACE] = mark
         if carried:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from loomconv_plugins.socketteer.facts import CARRIER, KIDS, OWN_KEYS, Raw
+from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, KIDS, OWN_KEYS, Raw
 from loomconv_plugins.socketteer.identity import root_id
 from loomconv_plugins.socketteer.key_order import NODE_ORDER, ROOT_ORDER, TOP_ORDER
 from loomconv_plugins.socketteer.raw_forms import difference, same
@@ -35,12 +36,12 @@ def base_mask(text: str, tail: Any, parent: Raw) -> Raw:
     return {"text": text, "children": KIDS, "mutable": False, **parent, "masked_head": KIDS, "tail_id": tail}
 
 
-def path_text(texts: list[str], parents: list[int] | Any, head: int, tail: int, most: int) -> str | None:
+def path_text(text_of: Callable[[int], str], parents: Sequence[int], head: int, tail: int, most: int) -> str | None:
     """The texts from head down to tail, joined; None when tail is not below head, or further than `most` nodes."""
     pieces: list[str] = []
     position = tail
     while position >= 0 and len(pieces) <= most:
-        pieces.append(texts[position])
+        pieces.append(text_of(position))
         if position == head:
             break
         position = parents[position]
@@ -117,9 +118,7 @@ class TreeStash:
             strays = {str(place): kid for place, kid in enumerate(children) if type(kid) is not dict}
             if strays:
                 stash["strays"] = strays
-        position = self.reading.table.position(raw, ROOT_ORDER)
-        if position is not None:
-            stash["order"] = position
+        self.reading.table.note(stash, raw, ROOT_ORDER)
         if stash:
             self.own["root"] = stash
         if not self.nest.raws and not children:
@@ -140,11 +139,9 @@ class TreeStash:
             parent["parent_id"] = None
         elif fold.above is not None and "id" in fold.above:
             parent["parent_id"] = fold.above["id"]
-        text = path_text(texts, self.nest.parents, fold.head, fold.tail, len(str(mask.get("text"))) + 64)
+        text = path_text(texts.__getitem__, self.nest.parents, fold.head, fold.tail, len(str(mask.get("text"))) + 64)
         entry = difference(mask, base_mask("" if text is None else text, self._tail_id(fold), parent))
-        order = self.reading.table.position(mask, NODE_ORDER)
-        if order is not None:
-            entry["order"] = order
+        self.reading.table.note(entry, mask, NODE_ORDER)
         record: Raw = {"entry": entry, "head": ids[fold.head] if fold.head >= 0 else None}
         tail = ids[fold.tail] if fold.tail >= 0 else None
         record["tail"] = tail if fold.tail_fold is None else {"fold": fold.tail_fold}
@@ -176,18 +173,16 @@ class TreeStash:
         ids = self.reading.ids
         if "selected_node_id" not in self.top:
             marked = self.stale.get("current")
-            if isinstance(marked, str) and ids.find(marked) is not None:
-                self.current = marked
-                del self.stale["current"]
-                if not self._hidden(ids.position(marked)):
+            if marked in ids.ids:
+                self.current = self.stale.pop("current")
+                if not self._hidden(ids.ids.index(marked)):
                     self.absent.append("selected_node_id")
             return
         value = self.top["selected_node_id"]
         found = ids.find(value)
         if found is not None:
-            self.current = found
-            position = ids.position(found)
-            if same(value, self.nest.raws[position].get("id")) and not self._hidden(position):
+            self.current = ids.ids[found]
+            if same(value, self.nest.raws[found].get("id")) and not self._hidden(found):
                 return
         else:
             self.current = self._folded_tail(value)
@@ -284,11 +279,11 @@ class TreeStash:
         if self.absent:
             own["absent"] = self.absent
         if reading.parsed.shape == "tree":
-            order = reading.table.position(reading.parsed.top_keys, TOP_ORDER)
-            if order is not None:
-                own["order"] = order
+            reading.table.note(own, reading.parsed.top_keys, TOP_ORDER)
         if reading.table.orders:
             own["orders"] = reading.table.orders
+        if self.stale.get(EMPTY_EXTENSIONS) is True:
+            del self.stale[EMPTY_EXTENSIONS]
         if self.stale:
             own["mark"] = self.stale
 

@@ -12,7 +12,8 @@ from loomconv.model.document import Document, Tree
 from loomconv_plugins.socketteer.compose import own_stash
 from loomconv_plugins.socketteer.emission import Texts, Writer
 from loomconv_plugins.socketteer.facts import NAMESPACE, Raw
-from loomconv_plugins.socketteer.nodes_writer import NodesWriter
+from loomconv_plugins.socketteer.items import Items
+from loomconv_plugins.socketteer.nesting import Nesting
 from loomconv_plugins.socketteer.top_level import TopLevel
 
 __all__ = ["write"]
@@ -75,33 +76,35 @@ class _TreeWriting:
         if self._extra() or self.tree.fields.get("currentNodeId") is not None or not self.tree.nodes:
             return False
         layout = replace(self.layout, indent=None) if self.shape == "lines" else self.layout
-        nodes = NodesWriter(self.tree, self.stash, Texts(layout), self.shape)
-        if self.shape == "node" and nodes.single_root is None and "root" not in self.stash:
+        items = Items(self.tree, self.stash, self.shape)
+        nesting = Nesting(items, Texts(layout))
+        if self.shape == "node" and nesting.single_root is None and "root" not in self.stash:
             return False
         kept = Writer()
         if self.shape == "node":
-            nodes.write_root(kept, 0)
+            nesting.write_root(kept, 0)
         elif self.stash.get("flat") is True:
-            nodes.write_flat(kept)
+            nesting.write_flat(kept)
         else:
-            nodes.write_list(kept)
-        if TopLevel(self.tree, self.stash, nodes, {}).is_needed():
+            nesting.write_list(kept)
+        if TopLevel(self.tree, self.stash, items, {}).is_needed():
             return False
         kept.into(out)
-        self._report_texts(nodes)
+        self._report_texts(items)
         return True
 
     def _write_tree(self, out: Writer) -> None:
         """Write a tree object."""
         texts = Texts(self.layout)
-        nodes = NodesWriter(self.tree, self.stash, texts, "tree", forced=self.shape != "tree")
+        forced = self.shape != "tree"
+        items = Items(self.tree, self.stash, "tree", forced=forced)
         order = self._order()
         streamed = order is None or (bool(order) and order[0] == "root")
         kept = out if streamed else Writer()
         if streamed:
             out.write(b"{" + texts.line(1) + texts.name("root"))
-        nodes.write_root(kept, 1)
-        top = TopLevel(self.tree, self.stash, nodes, self._extra()).members(forced=self.shape != "tree")
+        Nesting(items, texts).write_root(kept, 1)
+        top = TopLevel(self.tree, self.stash, items, self._extra()).members(forced=forced)
         before, after = self._around_root(top, order)
         if not streamed:
             out.write(b"{" + texts.line(1))
@@ -112,7 +115,7 @@ class _TreeWriting:
         if after:
             out.write(texts.comma(1) + texts.members(after, 0))
         out.write(texts.line(0) + b"}")
-        self._report_texts(nodes)
+        self._report_texts(items)
 
     def _order(self) -> list[Any] | None:
         orders, position = self.stash.get("orders"), self.stash.get("order")
@@ -132,11 +135,11 @@ class _TreeWriting:
             {key: value for key, value in top.items() if key not in first},
         )
 
-    def _report_texts(self, nodes: NodesWriter) -> None:
+    def _report_texts(self, items: Items) -> None:
         """Texts that the app rewrites when it opens the file (dossier §2.2); not for files that came from it."""
         if self.native:
             return
-        for node_id in nodes.rewritten:
+        for node_id in items.rewritten:
             self.context.report.add(
                 "loss.rewritten-text",
                 "The text holds <p> or </p>; the app takes it for HTML and rewrites it when it opens the file.",
