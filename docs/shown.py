@@ -252,6 +252,6 @@ def _compare(what: str, start: int, expected: list[str], output: str) -> Iterato
 def _compare_json(fence: Fence, stage: _Stage) -> Iterator[Mismatch]:
     name, _, pointer = fence.mark.removeprefix("from ").partition(" at ")
     value = stage.value(name, pointer)
-    if json.loads(fence.text) != value:
+    if not fence.lines or json.loads(fence.text) != value:
         actual = json.dumps(value, indent=2, ensure_ascii=False).splitlines()
         yield Mismatch(fence.mark, fence.start, fence.start + len(fence.lines), fence.lines, actual)

@@ -82,7 +82,8 @@ class NodeProjector:
                     severity=None if self.keep else "warning",
                 )
         if self.keep:
-            current = attach(current, {key: source.get(key) for key in changes if key != "extensions"})
+            taken = {key: source.get(key) for key in changes if key != "extensions" or not source["extensions"]}
+            current = attach(current, taken)
         return cast(Node, current)
 
 

@@ -53,8 +53,12 @@ def project_document(
         for tree in trees[1:]:
             report.add("loss.extra-tree", "The tree is written to a file of its own.", tree=tree.id)
     whole = {"fields": taken, "keys": list(document.key_order)}
-    # The order of keys tells, too, that the document was OpenLoom 2 before, and what it did not have.
-    if projection.keep_tree and (taken or len(trees) > 1 or document.key_order):
+    # The order of keys tells, too, that the document was OpenLoom 2 before, and what it did not have; a file that this
+    # program made of another format's has nothing to tell.
+    generator = document.fields.get("generator")
+    ours = "generator" in document.key_order and (generator is None or _made_up("generator", generator))
+    native = bool(document.key_order) and not ours
+    if projection.keep_tree and (taken or len(trees) > 1 or native):
         mark = digest([tree.id for tree in document.trees])
         for position, tree in enumerate(trees):
             part = {"index": position + 1, "of": len(trees), "document": mark}
@@ -88,6 +92,8 @@ class _Projection:
         for key, value in document.fields.items():
             if key in _DOCUMENT_STRUCTURE or self.capabilities.holds(self.capabilities.document_fields, key):
                 held[key] = value
+                continue
+            if _made_up(key, value):
                 continue
             taken[key] = value
             if not _says_nothing(key, value):
@@ -359,12 +365,15 @@ _EVERYTHING = Capabilities(
 )
 
 
-def _says_nothing(key: str, value: Any) -> bool:
-    """Values whose absence loses nothing: defaults, and this program's own name."""
+def _made_up(key: str, value: Any) -> bool:
+    """Fields that every OpenLoom file gets when it is written: the version, and this program's own name."""
     if key == "generator":
-        return isinstance(value, dict) and value.get("name") == "loomconv"
-    if key == "version":
-        return bool(value == "2.0")
+        return isinstance(value, dict) and value.get("name") == "loomconv" and value.keys() <= {"name", "version"}
+    return key == "version" and bool(value == "2.0")
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    """Values whose absence loses nothing."""
     return value in (None, "", [], {}) or (key == "mode" and value == "dialogue")
 
 

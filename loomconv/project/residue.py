@@ -29,8 +29,12 @@ def digest(value: Any) -> str | None:
 def attach(holder: dict[str, Any], taken: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A copy of the object with the taken values in its residue; `more` are further members of the record.
 
-    `holder` is the object as it will be written: digests of what it has under the taken keys are recorded.
+    `holder` is the object as it will be written: digests of what it has under the taken keys are recorded. Extensions
+    that are null or empty give way to the record, and count as taken.
     """
+    if "extensions" in holder and not holder["extensions"]:
+        taken = {**taken, "extensions": holder["extensions"]}
+        holder = {key: value for key, value in holder.items() if key != "extensions"}
     if taken:
         more = {"residue": taken, "written": {key: digest(holder.get(key)) for key in taken}, **more}
     return with_record(holder, **more)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import EdgeTable, is_edge
 from loomconv.model.nodes import NodeIndex
-from loomconv.model.record import own_record
+from loomconv.model.record import extensions_of, own_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
 from loomconv.project.residue import detach, digest
@@ -74,8 +74,8 @@ def _restored(holder: dict[str, Any], report: Report, where: dict[str, str]) -> 
         return holder
     restored = dict(holder)
     for key, value in taken.items():
-        if key == "extensions":
-            restored["extensions"] = {**(value or {}), **(restored.get("extensions") or {})}
+        if key == "extensions" and isinstance(value, dict) and value:
+            restored["extensions"] = {**value, **extensions_of(restored)}
         elif digest(holder.get(key)) != written.get(key):
             report.add("restore.edited", f"{key} was edited; the edit stands.", pointer=f"/{key}", **where)  # type: ignore[arg-type]
         else:
@@ -109,7 +109,8 @@ def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written:
         return tree.fields
     restored = dict(tree.fields)
     for key, value in taken.items():
-        if digest(came_back.get(key)) != written.get(key):
+        present = tree.fields if key == "extensions" else came_back
+        if digest(present.get(key)) != written.get(key):
             report.add("restore.edited", f"{key} was edited; the edit stands.", tree=tree.id, pointer=f"/{key}")
         else:
             restored[key] = value

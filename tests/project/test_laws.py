@@ -40,7 +40,7 @@ def test_what_is_projected_fits(name: str, value: dict[str, Any]) -> None:
 @given(value=documents())
 def test_what_went_out_comes_back(name: str, made_up: bool, value: dict[str, Any]) -> None:
     document = document_from(value)
-    back, report = there_and_back(document, KEEPING[name], made_up=made_up)
+    back, report = there_and_back(document, KEEPING[name], made_up=made_up and name != "everything")
     assert spelled(comparable(back)) == spelled(value)
     assert not report.codes["restore.edited"] and not report.codes["restore.missing"]
 

@@ -87,10 +87,14 @@ class Lens:
         `more` and `absent` are what the stash must hold besides, `used` the names of marks that were dealt with.
         """
         others, marks, stash = _split_extensions(raw)
-        core = self.values(raw, setting, found)
-        unused = self.apply_marks(core, raw, marks) if marks else {}
-        for name in used:
-            unused.pop(name, None)
+        if marks:
+            core = self.values(raw, setting)
+            unused = self.apply_marks(core, raw, marks)
+            self._report_unless_marked(core, raw, setting, found)
+            for name in used:
+                unused.pop(name, None)
+        else:
+            core, unused = self.values(raw, setting, found), {}
         other, lacking = difference(raw, self.base(core), [key for group in self.groups for key in group.keys])
         stash = {**other, **(more or {}), **stash}
         lacking += absent
@@ -106,6 +110,14 @@ class Lens:
             core["extensions"] = others
         return core
 
+    def _report_unless_marked(
+        self, core: dict[str, Any], raw: dict[str, Any], setting: Setting, found: Found
+    ) -> None:
+        """Report on the values that are read as they stand; of those that marks overrule there is nothing to say."""
+        for group in self.groups:
+            if all(same_json(core.get(key), value) for key, value in group.read(raw, setting, _unheard).items()):
+                group.read(raw, setting, found)
+
     def apply_marks(self, core: dict[str, Any], raw: dict[str, Any], marks: dict[str, Any]) -> dict[str, Any]:
         """Let the marks say what the core is, where the object is still the one that was written with them.
 
@@ -117,24 +129,32 @@ class Lens:
             core.pop(core_key, None)
             del unused[mark]
         said = marks.get("core")
-        if not isinstance(said, dict):
+        if not isinstance(said, dict) or not said:
             return unused
         stale = {key: value for key, value in said.items() if key in self.aside}
         grouped = set(self.aside)
         for group in self.groups:
             grouped.update(group.says)
-            part = {key: said[key] for key in group.says if key in said}
-            changed = _changed(core, part)
-            if not part or self._still_written(group, changed, raw):
-                _become(core, changed)
-            else:
-                stale.update(part)
-        _become(core, _changed(core, {key: value for key, value in said.items() if key not in grouped}))
+            self._apply_part(core, raw, group, {key: said[key] for key in group.says if key in said}, stale)
+        self._apply_part(core, raw, None, {key: said[key] for key in said if key not in grouped}, stale)
         if stale:
             unused["core"] = stale
         else:
             del unused["core"]
         return unused
+
+    def _apply_part(
+        self, core: dict[str, Any], raw: dict[str, Any], group: Group | None, part: dict[str, Any], stale: dict[str, Any]
+    ) -> None:
+        """Let some values of the mark `core` say what the core is; those that say nothing new are stale."""
+        news = {key: value for key, value in part.items() if not same_json(core.get(key), value)}
+        stale.update((key, value) for key, value in part.items() if key not in news)
+        changed = {key: value for key, value in {**core, **news}.items() if value is not None}
+        if not news or (group is not None and not self._still_written(group, changed, raw)):
+            stale.update(news)
+            return
+        core.clear()
+        core.update(changed)
 
     def _still_written(self, group: Group, core: dict[str, Any], raw: dict[str, Any]) -> bool:
         base = self.base(core)
@@ -143,16 +163,14 @@ class Lens:
     def _whole_stash(self, stash: dict[str, Any], unused: dict[str, Any]) -> Any:
         """The stash, with what the mark `stash` held and the unused marks; MISSING when there is nothing."""
         former = unused.get("stash", MISSING)
-        if isinstance(former, dict) and not (former.keys() & self.stash_keys):
+        if isinstance(former, dict) and former and not (former.keys() & self.stash_keys):
             unused = {key: value for key, value in unused.items() if key != "stash"}
             stash = {**stash, **former}
-        elif former is not MISSING and not isinstance(former, dict) and not stash and len(unused) == 1:
+        elif former is not MISSING and not (isinstance(former, dict) and former) and not stash and len(unused) == 1:
             return former
-        else:
-            former = MISSING
         if unused:
             return {**stash, "extensions": unused}
-        return MISSING if former is MISSING and not stash else stash
+        return stash or MISSING
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -183,14 +201,11 @@ class Lens:
             return raw
         for group in self.groups:
             said = {key: core[key] for key in group.says if key in core}
-            for key in group.keys:
-                if key in stash:
-                    trial = {**raw, key: stash[key]}
-                elif key in missing:
-                    trial = {other: value for other, value in raw.items() if other != key}
-                else:
-                    continue
-                if group.read(trial, setting, _unheard) == said:
+            forms = {key: stash.get(key, MISSING) for key in group.keys if key in stash or key in missing}
+            # All of them together if that fits, else each that fits by itself.
+            for part in [forms, *({key: form} for key, form in forms.items() if len(forms) > 1)]:
+                trial = {key: value for key, value in {**raw, **part}.items() if value is not MISSING}
+                if part and group.read(trial, setting, _unheard) == said:
                     raw = trial
         return raw
 
@@ -231,20 +246,10 @@ class Lens:
         names = {self.date[2], "core"}
         if isinstance(former, dict) and former.keys() & names:
             seen = self.values(raw, setting)
-            self.apply_marks(seen, raw, {**former, **marks})
+            self.apply_marks(seen, raw, _united_marks(former, marks))
             if self._unlike(core, seen):
                 return {key: value for key, value in former.items() if key not in names}
         return former
-
-
-def _changed(core: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """A copy with other values, null taking a key out."""
-    return {key: value for key, value in {**core, **values}.items() if value is not None}
-
-
-def _become(core: dict[str, Any], other: dict[str, Any]) -> None:
-    core.clear()
-    core.update(other)
 
 
 def _split_extensions(raw: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -269,7 +274,15 @@ def _unite_extensions(extensions: Any, former: Any, marks: dict[str, Any]) -> di
     others = dict(extensions) if isinstance(extensions, dict) else {}
     others.pop(NAMESPACE, None)
     if former is not MISSING:
-        others[NAMESPACE] = {**former, **marks} if isinstance(former, dict) else marks or former
+        others[NAMESPACE] = _united_marks(former, marks) if isinstance(former, dict) else marks or former
     elif marks:
         others[NAMESPACE] = marks
     return others
+
+
+def _united_marks(former: dict[str, Any], marks: dict[str, Any]) -> dict[str, Any]:
+    """Marks beside such as were of no use, the values under `core` one by one."""
+    united = {**former, **marks}
+    if isinstance(former.get("core"), dict) and "core" in marks:
+        united["core"] = {**former["core"], **marks["core"]}
+    return united

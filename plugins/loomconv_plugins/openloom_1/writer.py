@@ -283,7 +283,7 @@ class _Writing:
         named = id_of(current)
         if self.current is None and named and named in self.tree.nodes:
             marks[NO_CURRENT] = True
-        elif own_part(extensions).get(NO_CURRENT) is True and named == (self._chain_end() or self.root):
+        elif named and own_part(extensions).get(NO_CURRENT) is True and named == (self._chain_end() or self.root):
             # A mark that was of no use would now say what is not so.
             extensions = with_marks(extensions, {}, without=NO_CURRENT)
         if self.uuids:

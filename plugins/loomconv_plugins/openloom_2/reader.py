@@ -17,7 +17,7 @@ from loomconv.model.types import Node
 from loomconv.storage import Source
 from loomconv_plugins.openloom_2.probe import ordinary_strings, probe_node
 
-__all__ = ["read", "source_key_orders"]
+__all__ = ["LARGE", "read", "source_key_orders"]
 
 _Blocks = Mapping[str, Any]
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -56,8 +56,8 @@ _decode_document = msgspec.json.Decoder(_DocumentText).decode
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
-# From this size on the pass that keeps the order of keys is left to the writer, which hardly ever needs it.
-_LARGE = 1 << 20
+# From this size on the pass that finds the order of keys is left to the writer, which hardly ever needs it.
+LARGE = 1 << 20
 
 
 def read(source: Source, context: ReadContext) -> Document:
@@ -98,10 +98,11 @@ class _Envelope:
 def _fast_envelope(source: Source) -> _Envelope | None:
     """The envelope with nodes and edges as bytes, None when the fast decoder refuses the text."""
     try:
-        if source.size >= _LARGE:
+        if source.size >= LARGE:
             try:
                 text = _decode_document(source.data)
-                return _Envelope(_plain(text, "trees"), text.trees, (), is_text=True)
+                fields = _plain(text, "trees")
+                return _Envelope(fields, text.trees, (*fields, "trees"), is_text=True)
             except msgspec.ValidationError:
                 pass  # unknown keys or odd types: keep them, which takes another pass
         top = _decode_object(source.data)
@@ -221,7 +222,7 @@ class _TreeReader:
             fields = _plain(value, "nodes", "edges")
             given: Any = [] if value.edges is msgspec.UNSET else value.edges
             nodes: Any = value.nodes
-            key_order: tuple[str, ...] = ()
+            key_order: tuple[str, ...] = (*fields, "nodes", "edges")
             missing = value.edges is msgspec.UNSET
         else:
             if not isinstance(value, dict):

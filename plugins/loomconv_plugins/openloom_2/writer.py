@@ -13,7 +13,7 @@ from loomconv.format import Sink, WriteContext
 from loomconv.model import Document, Tree, mint_ulid
 from loomconv.model.record import own_record
 from loomconv_plugins.openloom_2.layouts import LAYOUTS, LINES
-from loomconv_plugins.openloom_2.reader import source_key_orders
+from loomconv_plugins.openloom_2.reader import LARGE, source_key_orders
 
 __all__ = ["write"]
 
@@ -92,10 +92,10 @@ class _Writer:
         fields.setdefault("version", "2.0")
         if self.exported_at is not None:
             fields["exportedAt"] = self.exported_at
-        if self.foreign:
+        if self.foreign or "generator" in self.document.key_order:
             fields.setdefault("generator", {"name": "loomconv", "version": __version__})
         order, tree_orders = self.document.key_order, [tree.key_order for tree in self.document.trees]
-        if self.home and not order:
+        if self.home and self.document.origin is not None and len(self.document.origin.data) >= LARGE:
             order, tree_orders = self._orders_of_source(tree_orders)
         self._open("{", 0)
         for position, key in enumerate(_ordered({**fields, "trees": None}, order or _DOCUMENT_KEYS)):

@@ -44,12 +44,10 @@ class Composer:
         base = self.forms.base_entry(core, node_id)
         base.update(parent)
         entry = self._with_raw_forms(base, stash, seed, node_id, has_kids) if stash or self.shared else base
-        self.forms.make_response(core, entry)
         read = self.forms.read_core(entry, node_id)
         mark = self.forms.mark_of(core, read)
-        if mark and entry is not base:
+        if mark and entry is not base and not self._is_marked(core, read, entry, mark, node_id):
             self._settle(entry, base, core, read, node_id)
-            self.forms.make_response(core, entry)
             read = self.forms.read_core(entry, node_id)
             mark = self.forms.mark_of(core, read)
         extensions = node.get("extensions")
@@ -114,9 +112,13 @@ class Composer:
 
     # -- what travels under the carrier ------------------------------------------------------------------------
 
+    def _is_marked(self, core: Core, read: Core, entry: Raw, mark: Raw, node_id: str) -> bool:
+        """Whether the entry, with the mark, says the core."""
+        return not self.forms.mark_of(core, self.forms.with_mark(read, entry, mark, node_id))
+
     def _mark(self, mark: Raw, core: Core, read: Core, entry: Raw, stash: Raw, node_id: str) -> Raw:
         former = stash.get("mark")
-        if isinstance(former, dict) and self.forms.says(core, self.forms.with_mark(read, entry, former, node_id)):
+        if isinstance(former, dict) and self._is_marked(core, read, entry, former, node_id):
             mark = former
         if "originalId" in stash:
             mark = {**mark, "originalId": stash["originalId"]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from loomconv.model.document import Tree
@@ -10,7 +10,7 @@ from loomconv.model.ids import mint_ulid
 from loomconv_plugins.socketteer.compose import Composer, own_stash
 from loomconv_plugins.socketteer.facts import CARRIER, KIDS, NAMESPACE, Raw
 from loomconv_plugins.socketteer.key_order import NODE_ORDER, ROOT_ORDER, in_order
-from loomconv_plugins.socketteer.node_forms import NodeForms, joined_text
+from loomconv_plugins.socketteer.node_forms import Core, NodeForms, joined_text
 from loomconv_plugins.socketteer.raw_forms import restored
 from loomconv_plugins.socketteer.refold import ROOT, Item, Mask, Structure
 from loomconv_plugins.socketteer.responses import Responses
@@ -33,14 +33,15 @@ class Opened:
     """An object that is to be written: its entry, with `KIDS` where something nested comes, and what that is.
 
     `kids` are pairs of place and ordinal, or strays; `owner` is the id from which missing ids of children derive.
-    `masked` waits in `masked_head`, with `head_parent` as its link.
+    `masked` waits in `masked_head`; its `parent_id` and seed are `head_parent` and `head_seed`.
     """
 
     entry: Raw
     kids: list[Any]
     owner: str
     masked: Item | None = None
-    head_parent: Raw = field(default_factory=dict)
+    head_parent: Raw | None = None
+    head_seed: tuple[str, int] = ("", 0)
 
     @property
     def link(self) -> Raw:
@@ -66,12 +67,12 @@ class Items:
     `forced` says that a tree object is written for a tree whose own shape has no top level.
     """
 
-    def __init__(self, tree: Tree, stash: Raw, shape: str, *, forced: bool = False) -> None:
+    def __init__(self, tree: Tree, stash: Raw, *, forced: bool = False) -> None:
         self.tree = tree
         self.stash = stash
         self.zones = Zones(_usual_zone(stash))
         self.responses = Responses(stash.get("model_responses"), stash.get("sidecarResponses"))
-        self.structure = Structure(tree, stash.get("folds") if shape in ("tree", "node") else None)
+        self.structure = Structure(tree, stash.get("folds"))
         orders, lacking = stash.get("orders"), stash.get("nodesLack")
         self.orders: list[Any] = orders if isinstance(orders, list) else []
         self.composer = Composer(
@@ -80,6 +81,7 @@ class Items:
             self.orders,
             strict=forced,
         )
+        self._plan_responses()
         self.tags: dict[int, list[str]] = {}
         self.chapters: Raw = {}
         # Nodes whose texts the app takes for HTML (dossier §2.2).
@@ -89,27 +91,39 @@ class Items:
         current = tree.fields.get("currentNodeId")
         self.current = tree.nodes.ordinals.get(current, -1) if isinstance(current, str) else -1
 
-    def opened(self, item: Item, parent: Raw, seed: tuple[str, int]) -> Opened:
-        """What is to be written for an item. `parent` and `seed` are those of `Composer.entry`."""
+    def _plan_responses(self) -> None:
+        """Make the responses that nodes call for; before any node, since one response belongs to several nodes."""
+        forms = self.composer.forms
+        for ordinal in self.tree.graph.walk(self.structure.roots):
+            node_id = self.tree.nodes.ids[ordinal]
+            node = self.tree.nodes[node_id]
+            generation = node.get("generation")
+            if generation and not forms.is_said_in_place(generation, own_stash(node)):
+                forms.make_response(Core.of(node), node_id, self.responses)
+
+    def opened(self, item: Item, parent: Raw | None, seed: tuple[str, int]) -> Opened:
+        """What is to be written for an item; `parent` and `seed` as in `Composer.entry`, no parent at the top."""
         if isinstance(item, Mask):
-            return self._mask(item, parent)
+            return self._mask(item, parent, seed)
         if item == ROOT:
             return self._root()
         node_id = self.tree.nodes.ids[item]
         node = self.tree.nodes[node_id]
         stash = own_stash(node)
         kids = list(self.structure.kids(item))
-        masked = None
-        if "maskedHead" in stash:
-            kids, masked = self._unresolved(kids, stash["maskedHead"])
+        waiting = self._waiting(kids, stash["maskedHead"]) if "maskedHead" in stash else None
+        if waiting is not None:
+            kids.remove(waiting)
         if "strays" in stash:
             kids = with_strays(kids, stash["strays"])
-        entry = self.node_entry(item, node, stash, parent, seed, has_kids=bool(kids))
+        entry = self.node_entry(item, node, stash, parent or {}, seed, has_kids=bool(kids))
         if not kids and entry.get("children") is KIDS:
             entry["children"] = []
-        if masked is not None:
-            entry = in_order({**entry, "masked_head": KIDS}, NODE_ORDER, self.orders, stash.get("order"))
-        return Opened(entry, kids, node_id, masked, {"parent_id": None})
+        if waiting is None:
+            return Opened(entry, kids, node_id)
+        place, head = waiting
+        entry = in_order({**entry, "masked_head": KIDS}, NODE_ORDER, self.orders, stash.get("order"))
+        return Opened(entry, kids, node_id, self.structure.placed(head), {"parent_id": None}, (node_id, place))
 
     def node_entry(
         self, ordinal: int, node: Any, stash: Raw, parent: Raw, seed: tuple[str, int], *, has_kids: bool
@@ -139,13 +153,10 @@ class Items:
         raw = own_stash(self.tree.nodes[node_id]).get("id")
         return raw if id_key(raw) == node_id else node_id
 
-    def _unresolved(self, kids: list[Any], head: Any) -> tuple[list[Any], Item | None]:
-        """The children of a mask that could not be unfolded, and its head, which hangs on it as a child."""
-        waiting = self.tree.nodes.ordinals.get(head) if isinstance(head, str) else None
-        left = [kid for kid in kids if kid[1] != waiting]
-        if waiting is None or len(left) == len(kids):
-            return kids, None
-        return left, self.structure.placed(waiting)
+    def _waiting(self, kids: list[Any], head: Any) -> tuple[int, int] | None:
+        """The child that is the head of a chain which could not be unfolded (see `unfold`)."""
+        ordinal = self.tree.nodes.ordinals.get(head) if isinstance(head, str) else None
+        return next((kid for kid in kids if kid[1] == ordinal), None)
 
     # -- what is no node ---------------------------------------------------------------------------------------
 
@@ -177,11 +188,11 @@ class Items:
         entry[CARRIER] = {NAMESPACE: {"standIn": True}}
         return entry
 
-    def _mask(self, mask: Mask, parent: Raw) -> Opened:
+    def _mask(self, mask: Mask, parent: Raw | None, seed: tuple[str, int]) -> Opened:
         text = None
         if "text" not in mask.entry:
             text = path_text(self._text_of, self.tree.graph.parent, mask.head, mask.last, len(self.tree.nodes))
-        entry = restored(base_mask(text or "", self._tail_id(mask.tail), parent), mask.entry)
+        entry = restored(base_mask(text or "", self._tail_id(mask.tail), parent or {}), mask.entry)
         kids = with_strays(list(mask.kids), mask.entry.get("strays"))
         entry["masked_head"] = KIDS
         if kids:
@@ -193,7 +204,7 @@ class Items:
         self.masks.append((entry.get("id"), mask))
         owner = "" if mask.last == ROOT else self.tree.nodes.ids[mask.last]
         entry = in_order(entry, NODE_ORDER, self.orders, mask.entry.get("order"))
-        return Opened(entry, kids, owner, mask.masked, {"parent_id": None} if parent else {})
+        return Opened(entry, kids, owner, mask.masked, None if parent is None else {"parent_id": None}, seed)
 
     def _tail_id(self, tail: Item) -> Any:
         if isinstance(tail, Mask):

@@ -42,7 +42,7 @@ class Nesting:
         """The root of a tree: the structural one above all roots, or the only root where the file had it so."""
         structure = self.items.structure
         top: Item = ROOT if self.single_root is None else self.single_root
-        self._write(out, structure.placed(top), level, {}, ("", 0))
+        self._write(out, structure.placed(top), level, None, ("", 0))
 
     @property
     def single_root(self) -> int | None:
@@ -53,7 +53,7 @@ class Nesting:
     def write_list(self, out: Writer) -> None:
         """All roots, nested, in one array or one a line."""
         structure = self.items.structure
-        places: list[Any] = [(structure.placed(root), {}, ("", place)) for place, root in enumerate(structure.roots)]
+        places: list[Any] = [(structure.placed(root), None, ("", place)) for place, root in enumerate(structure.roots)]
         self._write_items(out, places, lambda level, place: self._write(out, place[0], level, *place[1:]))
 
     def write_flat(self, out: Writer) -> None:
@@ -118,10 +118,10 @@ class Nesting:
 
     # -- nesting -----------------------------------------------------------------------------------------------
 
-    def _write(self, out: Writer, item: Item, level: int, parent: Raw, seed: _Seed) -> None:
+    def _write(self, out: Writer, item: Item, level: int, parent: Raw | None, seed: _Seed) -> None:
         """An object with everything nested in it. What is still to be written waits in `todo`, last thing first."""
         todo: list[Any] = []
-        self._open(out, todo, self.items.opened(item, parent, seed), level, seed)
+        self._open(out, todo, self.items.opened(item, parent, seed), level)
         while todo:
             task = todo.pop()
             if type(task) is bytes:
@@ -130,7 +130,7 @@ class Nesting:
                 self._go_on(out, todo, task)
             else:
                 masked, level, parent, seed = task
-                self._open(out, todo, self.items.opened(masked, parent, seed), level, seed)
+                self._open(out, todo, self.items.opened(masked, parent, seed), level)
 
     def _go_on(self, out: Writer, todo: list[Any], children: _Children) -> None:
         """Write children until one has something nested in it, or there are no more."""
@@ -146,12 +146,12 @@ class Nesting:
             opened = self.items.opened(self.items.structure.placed(kid[1]), link, seed)
             if opened.kids or opened.masked is not None:
                 todo.append(children)
-                self._open(out, todo, opened, level, seed)
+                self._open(out, todo, opened, level)
                 return
             out.write(texts.value(opened.entry, level))
         out.write(texts.line(level - 1) + b"]")
 
-    def _open(self, out: Writer, todo: list[Any], opened: Opened, level: int, seed: _Seed) -> None:
+    def _open(self, out: Writer, todo: list[Any], opened: Opened, level: int) -> None:
         """Write an object up to the first thing that is nested in it; the rest waits."""
         texts = self.texts
         comma = texts.comma(level + 1)
@@ -167,7 +167,7 @@ class Nesting:
                 run = {}
             pieces.append(text + texts.name(key))
             if key == "masked_head":
-                pieces.append((opened.masked, level + 1, opened.head_parent, seed))
+                pieces.append((opened.masked, level + 1, opened.head_parent, opened.head_seed))
             else:
                 pieces.append(_Children(opened, level + 2))
             text = comma

@@ -106,9 +106,9 @@ class NodeForms:
 
     def _read_generation(self, raw: Raw, meta: Raw, note: Noter | None) -> Raw | None:
         """By reference (since August 2021), else as the choice that earlier versions kept in place."""
-        reference = raw.get("generation")
+        reference: Any = raw.get("generation")
         read: Raw = {}
-        if isinstance(reference, dict) and isinstance(reference.get("id"), str) and reference["id"]:
+        if _is_reference(reference):
             model = self.responses.model(reference["id"])
             if model is not None:
                 read["model"] = model
@@ -159,10 +159,6 @@ class NodeForms:
             mark["generation"] = core.generation
         return mark
 
-    def says(self, core: Core, read: Core) -> bool:
-        """Whether an entry that reads as `read` says all of the core."""
-        return not self.mark_of(core, read)
-
     # -- the entry that the core gives -------------------------------------------------------------------------
 
     def base_entry(self, core: Core, node_id: str) -> Raw:
@@ -198,14 +194,21 @@ class NodeForms:
             "index": index if isinstance(index, int) and not isinstance(index, bool) and index >= 0 else 0,
         }
 
-    def make_response(self, core: Core, entry: Raw) -> None:
-        """See to it that the entry's reference leads to the model that the core names."""
-        reference, generation = entry.get("generation"), core.generation
-        if generation is None or not isinstance(reference, dict):
-            return
-        model = generation.get("model")
-        if isinstance(model, str) and model and same(reference, self.reference(generation, entry["id"])):
-            self.responses.make(reference["id"], model, reference["index"], joined_text(core.content))
+    def make_response(self, core: Core, node_id: str, made: Responses) -> None:
+        """See to it that the node's reference leads to the model that the core names, if it names one."""
+        model = core.generation.get("model") if isinstance(core.generation, dict) else None
+        if isinstance(model, str) and model:
+            reference = self.reference(core.generation or {}, node_id)
+            made.make(reference["id"], model, reference["index"], joined_text(core.content))
+
+    def is_said_in_place(self, generation: Any, stash: Raw) -> bool:
+        """Whether a node without a usable reference says its generation in `meta`, as early files do."""
+        meta, absent = stash.get("meta"), stash.get("absent")
+        if not isinstance(meta, dict) or _is_reference(stash.get("generation")):
+            return False
+        if "generation" not in stash and not (isinstance(absent, list) and "generation" in absent):
+            return False
+        return same(self._read_generation({}, meta, None), generation)
 
 
 def _same_content(these: list[Raw], those: list[Raw]) -> bool:
@@ -296,6 +299,10 @@ def _base_tags(meta: Any) -> list[str] | None:
     if meta.get("bookmarked") is True and "bookmark" not in tags:
         tags.append("bookmark")
     return tags or None
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("id"), str) and value["id"] != ""
 
 
 def _take_index(index: Any, read: Raw) -> None:

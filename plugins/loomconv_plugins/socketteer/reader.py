@@ -49,11 +49,9 @@ def read(source: Source, context: ReadContext) -> Document:
 def split_carrier(raw: Raw) -> tuple[dict[str, Any], Raw]:
     """The pivot's extensions that an object of the file carries, without ours, and our mark."""
     carrier = raw.get(CARRIER)
-    if not isinstance(carrier, dict):
-        return {}, {}
-    mark = carrier.get(NAMESPACE)
-    if not isinstance(mark, dict):
-        return carrier, {}
+    mark = carrier.get(NAMESPACE, {}) if isinstance(carrier, dict) else None
+    if not isinstance(carrier, dict) or not isinstance(mark, dict):
+        return {}, {}  # not made by us; kept as it is
     return {key: value for key, value in carrier.items() if key != NAMESPACE}, mark
 
 

@@ -9,7 +9,7 @@ from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, KIDS, O
 from loomconv_plugins.socketteer.identity import root_id
 from loomconv_plugins.socketteer.key_order import NODE_ORDER, ROOT_ORDER, TOP_ORDER
 from loomconv_plugins.socketteer.raw_forms import difference, same
-from loomconv_plugins.socketteer.responses import Made, looks_made
+from loomconv_plugins.socketteer.responses import Made, Responses, looks_made
 from loomconv_plugins.socketteer.stamps import Zones, parse_zone, zone_text
 from loomconv_plugins.socketteer.tags import hides, with_definitions
 from loomconv_plugins.socketteer.unfold import FOLDED_HEAD, Fold, id_key
@@ -111,18 +111,20 @@ class TreeStash:
 
     def _take_root(self, raw: Raw, roots: list[str]) -> None:
         stash = difference(raw, base_root(roots[0] if roots else ""))
-        children = raw.get("children", [])
-        if type(children) is not list:
-            stash["children"] = children
-        else:
-            strays = {str(place): kid for place, kid in enumerate(children) if type(kid) is not dict}
-            if strays:
-                stash["strays"] = strays
+        self._take_children(stash, raw)
         self.reading.table.note(stash, raw, ROOT_ORDER)
         if stash:
             self.own["root"] = stash
-        if not self.nest.raws and not children:
+        if not self.nest.raws and not raw.get("children"):
             self.own["empty"] = True
+
+    def _take_children(self, stash: Raw, raw: Raw) -> None:
+        """What in the list of children, or in its place, is no node."""
+        children = raw.get("children", [])
+        if type(children) is not list:
+            stash["children"] = children
+        elif strays := {str(place): kid for place, kid in enumerate(children) if type(kid) is not dict}:
+            stash["strays"] = strays
 
     def _take_folds(self) -> None:
         if not self.nest.folds:
@@ -137,10 +139,11 @@ class TreeStash:
         parent: Raw = {}
         if fold.above is FOLDED_HEAD:
             parent["parent_id"] = None
-        elif fold.above is not None and "id" in fold.above:
+        elif fold.above is not None and id_key(fold.above.get("id")) is not None:
             parent["parent_id"] = fold.above["id"]
         text = path_text(texts.__getitem__, self.nest.parents, fold.head, fold.tail, len(str(mask.get("text"))) + 64)
         entry = difference(mask, base_mask("" if text is None else text, self._tail_id(fold), parent))
+        self._take_children(entry, mask)
         self.reading.table.note(entry, mask, NODE_ORDER)
         record: Raw = {"entry": entry, "head": ids[fold.head] if fold.head >= 0 else None}
         tail = ids[fold.tail] if fold.tail >= 0 else None
@@ -242,19 +245,16 @@ class TreeStash:
                 self.own["frame"] = frame
 
     def _made(self, own: Raw) -> dict[str, Made]:
+        """The entries that the writer would make again."""
         candidates = {ref for ref, entry in own.items() if looks_made(ref, entry)}
-        made: dict[str, Made] = {}
-        if not candidates:
-            return made
-        for raw, core in zip(self.nest.raws, self.reading.cores, strict=True):
-            reference, generation = raw.get("generation"), core.generation
-            if generation is None or not isinstance(reference, dict) or reference.get("id") not in candidates:
-                continue
-            model, index = generation.get("model"), reference.get("index")
-            if isinstance(model, str) and type(index) is int and index >= 0:
-                text = "".join(block["text"] for block in core.content if block["type"] == "text")
-                made.setdefault(reference["id"], Made(model)).texts.setdefault(index, text)
-        return {ref: entry for ref, entry in made.items() if same(entry.entry(ref), own[ref])}
+        made = Responses()
+        if candidates:
+            forms = self.reading.forms
+            for raw, node_id, core in zip(self.nest.raws, self.reading.ids.ids, self.reading.cores, strict=True):
+                reference = raw.get("generation")
+                if isinstance(reference, dict) and reference.get("id") in candidates:
+                    forms.make_response(core, node_id, made)
+        return {ref: entry for ref, entry in made.made.items() if ref in own and same(entry.entry(ref), own[ref])}
 
     def _take_zone(self) -> None:
         """The usual zone, as far as a reader would not find it again (see `zone_mark`)."""

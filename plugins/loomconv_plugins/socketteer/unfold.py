@@ -32,7 +32,7 @@ def id_key(value: Any) -> str | None:
 
 def is_structural(raw: Raw) -> bool:
     """Whether a root is the app's immutable, empty wrapper and no node (dossier §3.5)."""
-    return raw.get("mutable", True) is False and raw.get("text", "") == ""
+    return raw.get("mutable", True) is False and raw.get("text", "") == "" and "masked_head" not in raw
 
 
 @dataclass(slots=True, eq=False)
@@ -105,7 +105,7 @@ def unfold(tops: list[Raw], *, root: bool) -> Nest:
                 nest.strays[position] = _strays(listed)
             head = masks.unresolved.get(id(raw))
             if head is not None:
-                nest.unresolved[position] = head
+                nest.unresolved[position] = masks.real(head)
                 kids.insert(0, (head, FOLDED_HEAD))
             stack.extend((kid, position, over) for kid, over in reversed(kids))
     masks.describe(nest)
@@ -211,20 +211,22 @@ class _Masks:
         kept: dict[int, int] = {}
         for fold in nest.folds:  # outer ones first, so that what a mask takes over is known
             mask, taken = fold.mask, self._over.get(id(fold.mask), ())
-            own = [self._real(kid) for kid in mask.get("children") or () if type(kid) is dict] if self.own(mask) else []
+            own = [self.real(kid) for kid in mask.get("children") or () if type(kid) is dict] if self.own(mask) else []
             count[id(mask)] = len(own) + sum(count[id(other)] for other in taken)
             size[id(mask)] = sum(sizes[place[id(kid)]] for kid in own) + sum(size[id(other)] for other in taken)
         for fold in nest.folds:
             tail = self.tails[id(fold.mask)]
-            fold.head = place.get(id(self._real(fold.mask)), -1)
+            fold.head = place.get(id(self.real(fold.mask)), -1)
             fold.tail_fold = fold_of.get(id(tail))
             fold.tail = place.get(id(tail), -1)
-            fold.kept = kept.setdefault(id(tail), self.own(tail))
+            # The head of an unresolved mask is a child of it, too.
+            fold.kept = kept.setdefault(id(tail), self.own(tail) + (id(tail) in self.unresolved))
             kept[id(tail)] += count[id(fold.mask)]
             whole = sizes[fold.head] if fold.head >= 0 else len(nest.raws)
             fold.nodes = whole - size[id(fold.mask)]
 
-    def _real(self, raw: Raw) -> Raw:
+    def real(self, raw: Raw) -> Raw:
+        """The node that stands where this one does once folds are undone."""
         while id(raw) in self.tails:
             raw = raw["masked_head"]
         return raw

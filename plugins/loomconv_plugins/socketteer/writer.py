@@ -76,7 +76,7 @@ class _TreeWriting:
         if self._extra() or self.tree.fields.get("currentNodeId") is not None or not self.tree.nodes:
             return False
         layout = replace(self.layout, indent=None) if self.shape == "lines" else self.layout
-        items = Items(self.tree, self.stash, self.shape)
+        items = Items(self.tree, self.stash)
         nesting = Nesting(items, Texts(layout))
         if self.shape == "node" and nesting.single_root is None and "root" not in self.stash:
             return False
@@ -97,7 +97,7 @@ class _TreeWriting:
         """Write a tree object."""
         texts = Texts(self.layout)
         forced = self.shape != "tree"
-        items = Items(self.tree, self.stash, "tree", forced=forced)
+        items = Items(self.tree, self.stash, forced=forced)
         order = self._order()
         streamed = order is None or (bool(order) and order[0] == "root")
         kept = out if streamed else Writer()

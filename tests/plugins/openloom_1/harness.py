@@ -121,13 +121,15 @@ def node(node_id: str, text: str = "", role: str = "human", **more: Any) -> dict
 
 
 def as_json(document: Document) -> dict[str, Any]:
-    """Everything that a document says, as plain values."""
-    return {
-        **document.fields,
-        "trees": [
-            {**tree.fields, "nodes": dict(tree.nodes.items()), "edges": list(tree.edges)} for tree in document.trees
-        ],
-    }
+    """Everything that a document says, as plain values; edges by parent, for only siblings have an order."""
+    return {**document.fields, "trees": [_tree_json(tree) for tree in document.trees]}
+
+
+def _tree_json(tree: Tree) -> dict[str, Any]:
+    edges: dict[str, list[Any]] = {}
+    for edge in tree.edges:
+        edges.setdefault(edge["sources"][0]["nodeId"], []).append(edge)
+    return {**tree.fields, "nodes": dict(tree.nodes.items()), "edges": edges}
 
 
 def spelled(value: Any) -> bytes:
