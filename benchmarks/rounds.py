@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -14,10 +15,22 @@ from typing import Any, Final
 
 from benchmarks.memory import memory_of
 
-__all__ = ["MeasurementFailed", "Samples", "interleaved", "measured", "private_peak", "warm"]
+__all__ = [
+    "Environment",
+    "MeasurementFailed",
+    "Samples",
+    "child_environment",
+    "interleaved",
+    "measured",
+    "private_peak",
+    "warm",
+]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _LOOK_EVERY: Final = 0.002
+
+
+Environment = Mapping[str, str]
 
 
 class MeasurementFailed(Exception):
@@ -80,17 +93,26 @@ def interleaved(
     return samples
 
 
-def measured(arguments: Sequence[str]) -> dict[str, Any]:
+def child_environment(bytecode: Path) -> dict[str, str]:
+    """The environment for children: they keep compiled modules in the folder, whatever is set for this process.
+
+    Compiling the package takes longer than many a measurement; only the first child pays for it.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(bytecode)}
+
+
+def measured(arguments: Sequence[str], environment: Environment) -> dict[str, Any]:
     """One `benchmarks.measure` in a child process. Raises MeasurementFailed."""
-    return _facts(_start(arguments))
+    return _facts(_start(arguments, environment))
 
 
-def private_peak(arguments: Sequence[str]) -> int | None:
+def private_peak(arguments: Sequence[str], environment: Environment) -> int | None:
     """The most private memory that such a child had, looked at from outside every two milliseconds; None if unknown.
 
     Raises MeasurementFailed.
     """
-    process = _start(arguments)
+    process = _start(arguments, environment)
     peak = 0
     while process.poll() is None:
         memory = memory_of(process.pid)
@@ -101,9 +123,9 @@ def private_peak(arguments: Sequence[str]) -> int | None:
     return peak or None
 
 
-def _start(arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start(arguments: Sequence[str], environment: Environment) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "benchmarks.measure", *arguments]
-    return subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _facts(process: subprocess.Popen[bytes]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from benchmarks.plan import ROWS, SOURCES, Row
 from benchmarks.results import Result, table
-from benchmarks.rounds import MeasurementFailed, Samples, interleaved, measured, private_peak, warm
+from benchmarks.rounds import MeasurementFailed, Samples, child_environment, interleaved, measured, private_peak, warm
 from benchmarks.startup import bare_start, command_found, small_conversion, version_shown
 from loomconv.registry import default_registry
 
@@ -88,6 +88,7 @@ class _Run:
         self.nodes = nodes
         self.rounds = rounds
         self.command = command_found()
+        self.environment = child_environment(folder / "bytecode")
 
     def results(self, rows: Sequence[Row]) -> list[Result]:
         """All rows, in order; one whose format is not installed, or that failed, says so."""
@@ -126,18 +127,18 @@ class _Run:
 
     def _floor(self, row: Row) -> Measurement:
         if row.unit == "start":
-            return bare_start()
+            return bare_start(self.environment)
         arguments = ["floor", str(self._path(SOURCES[row.source].floor or row.source)), str(self.folder / "floor.out")]
-        return lambda: measured(arguments)
+        return lambda: measured(arguments, self.environment)
 
     def _subject(self, row: Row) -> Measurement:
         if row.unit != "start":
             arguments = self._arguments(row)
-            return lambda: measured(arguments)
+            return lambda: measured(arguments, self.environment)
         assert self.command is not None  # `_obstacle` has seen to it
         if row.operation == "version":
-            return version_shown(self.command)
-        return small_conversion(self.command, self.folder, row.target)
+            return version_shown(self.command, self.environment)
+        return small_conversion(self.command, self.folder, row.target, self.environment)
 
     def _arguments(self, row: Row) -> list[str]:
         return [row.operation, str(self._path(row.source)), str(self.folder / "subject.out"), row.target]
@@ -150,7 +151,7 @@ class _Run:
         result = Result(row, own, floor, trouble=f"failed: {failure}" if failure else "")
         if row.unit == "private" and not failure:
             try:
-                result.private = private_peak(self._arguments(row))
+                result.private = private_peak(self._arguments(row), self.environment)
             except MeasurementFailed as error:
                 result.trouble = f"failed: {error}"
         return result

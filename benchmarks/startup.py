@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.generate import generate
-from benchmarks.rounds import MeasurementFailed
+from benchmarks.rounds import Environment, MeasurementFailed
 from benchmarks.synthetic import Mix
 
 __all__ = ["BARE", "bare_start", "command_found", "small_conversion", "version_shown"]
@@ -31,31 +31,31 @@ def command_found() -> Path | None:
     return path if path.is_file() else None
 
 
-def bare_start() -> Measurement:
+def bare_start(environment: Environment) -> Measurement:
     """The interpreter that does nothing."""
-    return lambda: _shortest(BARE)
+    return lambda: _shortest(BARE, environment)
 
 
-def version_shown(command: Path) -> Measurement:
+def version_shown(command: Path, environment: Environment) -> Measurement:
     """`loomconv --version`."""
-    return lambda: _shortest([command, "--version"])
+    return lambda: _shortest([command, "--version"], environment)
 
 
-def small_conversion(command: Path, folder: Path, target: str) -> Measurement:
+def small_conversion(command: Path, folder: Path, target: str, environment: Environment) -> Measurement:
     """`loomconv convert` of an OpenLoom 2 file of some 1000 bytes; makes the file in the folder."""
     source = folder / "small.openloom"
     generate(source, "openloom-2", _SMALL_NODES, mix=Mix(two_sources_every=0))
-    return lambda: _shortest([command, "convert", source, folder / "small.out", "--to", target])
+    return lambda: _shortest([command, "convert", source, folder / "small.out", "--to", target], environment)
 
 
-def _shortest(command: Sequence[str | os.PathLike[str]]) -> dict[str, Any]:
+def _shortest(command: Sequence[str | os.PathLike[str]], environment: Environment) -> dict[str, Any]:
     """The shortest of some starts. Raises MeasurementFailed when the command fails."""
-    return {"seconds": min(_seconds(command) for _ in range(_STARTS))}
+    return {"seconds": min(_seconds(command, environment) for _ in range(_STARTS))}
 
 
-def _seconds(command: Sequence[str | os.PathLike[str]]) -> float:
+def _seconds(command: Sequence[str | os.PathLike[str]], environment: Environment) -> float:
     start = time.perf_counter()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
     seconds = time.perf_counter() - start
     if done.returncode:
         last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no message"]

@@ -298,7 +298,7 @@ CAPABILITIES: dict[str, str] = {
     "tree_times": "as `node_times`, for the tree's times",
     "modes": "values of the tree's `mode`; another one becomes the first",
     "document_fields": "fields of the document beyond its trees",
-    "ids": "what ids the app can live with: `any`, `ulid`, `uuid`, `integer`",
+    "ids": "what ids the app can live with: `any`, `ulid`, `uuid`, `integer`; for people, the hub changes no id",
     "lone_surrogates": "half characters; else U+FFFD stands for them",
     "nul": "the character U+0000; else U+FFFD stands for it",
     "depth": "how deep a chain the app survives; a deeper tree is reported, not changed",

@@ -18,6 +18,7 @@ project were installed.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -29,9 +30,15 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import click
+from click.testing import CliRunner
+
+from loomconv.cli.program import program
+from loomconv.registry import registry
 
 __all__ = ["Fence", "Mismatch", "fences", "run_page"]
 
@@ -41,6 +48,8 @@ _OPENING = re.compile(r"^(?P<indent> {0,3})(?P<ticks>`{3,})(?P<info>\S*)\s*$")
 _MARK = re.compile(r"^\s*<!-- (?P<mark>.+?) -->\s*$")
 _SETUP = re.compile(r"^(?:python3? -m venv|pip |pipx |uv |\. |\.venv/bin/(?:pip|pytest)|pytest)")
 _SHELL = re.compile(r"[|<>&;*$`\\()~#]")
+# Shown after a command to tell its exit status.
+_STATUS = '; echo "status $?"'
 _ANY_LINES = "..."
 
 
@@ -96,16 +105,16 @@ def fences(lines: list[str]) -> Iterator[Fence]:
         position = end + 1
 
 
-@dataclass(slots=True)
 class _Stage:
-    """The folder in which a page is run."""
+    """The folder in which a page is run, and what is installed there. A context manager."""
 
-    folder: Path
-    # Whether the page brought a plugin, which only a process of its own finds.
-    plugin: bool = False
-    environment: dict[str, str] = field(default_factory=dict)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment: dict[str, str] = {}
+        self._modules = set(sys.modules)
+        self._registry = registry._default
 
-    def set_up(self) -> None:
+    def __enter__(self) -> _Stage:
         shutil.copytree(ROOT / "fixtures", self.folder / "fixtures")
         tools = self.folder.parent / "bin"
         tools.mkdir()
@@ -119,33 +128,46 @@ class _Stage:
             "PYTHONPATH": os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")])),
             "PYTHONDONTWRITEBYTECODE": "1",
             "NO_COLOR": "1",
-            "COLUMNS": "100",
             "LC_ALL": "C.UTF-8",
         }
+        sys.path.insert(0, str(self.folder))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.path.remove(str(self.folder))
+        for name in set(sys.modules) - self._modules:
+            if str(getattr(sys.modules[name], "__file__", None)).startswith(str(self.folder)):
+                del sys.modules[name]
+        registry._default = self._registry
 
     def write(self, name: str, text: str) -> None:
-        """A file of the page; a `pyproject.toml` is installed, too."""
+        """A file of the page; the project of a `pyproject.toml` counts as installed from then on."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         if name == "pyproject.toml":
-            project = tomllib.loads(text)["project"]
-            installed = self.folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-            installed.mkdir()
-            about = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-            (installed / "METADATA").write_text(about, encoding="utf-8")
-            points = [
-                line
-                for group, named in project.get("entry-points", {}).items()
-                for line in (f"[{group}]", *(f"{key} = {value}" for key, value in named.items()))
-            ]
-            (installed / "entry_points.txt").write_text("\n".join(points) + "\n", encoding="utf-8")
-            self.plugin = True
+            self._install(tomllib.loads(text)["project"])
+
+    def _install(self, project: dict[str, Any]) -> None:
+        installed = self.folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        installed.mkdir()
+        about = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+        (installed / "METADATA").write_text(about, encoding="utf-8")
+        points = [
+            line
+            for group, named in project.get("entry-points", {}).items()
+            for line in (f"[{group}]", *(f"{key} = {value}" for key, value in named.items()))
+        ]
+        (installed / "entry_points.txt").write_text("\n".join(points) + "\n", encoding="utf-8")
+        importlib.invalidate_caches()
+        registry._default = None  # so that plugins are looked for again
 
     def output_of(self, command: str) -> str:
         """What a shell command prints, stdout and stderr together."""
-        if command.startswith("loomconv ") and not _SHELL.search(command) and not self.plugin:
-            return self._in_process(shlex.split(command)[1:])
+        plain = command.removesuffix(_STATUS)
+        if plain.startswith("loomconv ") and not _SHELL.search(plain):
+            output, status = self._in_process(shlex.split(plain)[1:])
+            return output if plain == command else f"{output}status {status}\n"
         # One stream for both, so that their lines stand in the order in which they were written.
         done = subprocess.run(
             ["bash", "-c", command],
@@ -159,24 +181,20 @@ class _Stage:
         )
         return done.stdout.decode("utf-8", "replace")
 
-    def _in_process(self, arguments: list[str]) -> str:
-        import click
-        from click.testing import CliRunner
-
-        from loomconv.cli.program import program
-
+    def _in_process(self, arguments: list[str]) -> tuple[str, int]:
+        """Output and status of loomconv, without the time that a process takes to start."""
         command = program.get_command(click.Context(program), arguments[0])
-        if command is not None:
-            command.__dict__.pop("of_formats", None)  # of the formats that are installed now
+        made = {} if command is None else command.__dict__
         with contextlib.chdir(self.folder):
-            result = CliRunner(env={"NO_COLOR": "1", "SOURCE_DATE_EPOCH": None}).invoke(program, arguments)
-        return result.output
+            made.pop("of_formats", None)  # made for the formats that were installed then
+            result = CliRunner(env={"NO_COLOR": "1", "SOURCE_DATE_EPOCH": None, "LOOMCONV_DEBUG": None}).invoke(
+                program, arguments
+            )
+            made.pop("of_formats", None)
+        return result.output, result.exit_code
 
     def output_of_python(self, text: str) -> str:
         """What a Python script prints."""
-        if self.plugin:
-            self.write("shown.py", text)
-            return self.output_of(f'"{sys.executable}" shown.py')
         printed = io.StringIO()
         with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
             exec(compile(text, "<page>", "exec"), {"__name__": "__main__"})
@@ -195,9 +213,7 @@ def run_page(page: Path) -> list[Mismatch]:
     """Run a page; gives what is not as it is shown."""
     lines = page.read_text("utf-8").split("\n")
     found: list[Mismatch] = []
-    with tempfile.TemporaryDirectory(prefix="loomconv-docs-") as place:
-        stage = _Stage(Path(place) / "here")
-        stage.set_up()
+    with tempfile.TemporaryDirectory(prefix="loomconv-docs-") as place, _Stage(Path(place) / "here") as stage:
         expecting: str | None = None
         for fence in fences(lines):
             if fence.info == "text" and expecting is not None:

@@ -22,7 +22,7 @@ from loomconv.privacy import Withholder, contained_parts
 from loomconv.project import project_document, restore_document
 from loomconv.project.restoration import join_parts, part_of
 from loomconv.registry import Registry, default_registry
-from loomconv.repair import repair_document
+from loomconv.repair import mend_node, repair_document
 from loomconv.report import Report
 from loomconv.storage import AtomicGroup, Source, companion_path, open_source
 
@@ -118,7 +118,7 @@ class _Reading:
                 part = part_of(document)
                 if part is not None and part[1] > 1:
                     document = self._with_other_parts(document, part, source, chosen)
-                restore_document(document, self.report)
+                restore_document(document, self.report, mend_node)
                 self._finish(document)
         except LoomconvError:
             source.close()
@@ -182,8 +182,8 @@ class _Reading:
             )
             return document
         for other in parts[1:]:
-            restore_document(other, self.report)
-        restore_document(document, self.report)
+            restore_document(other, self.report, mend_node)
+        restore_document(document, self.report, mend_node)
         joined = join_parts(parts)
         # No single file holds it, so there are no bytes of its own to copy.
         joined.touched = True
@@ -255,7 +255,7 @@ def dump(
     report.declare(target.finding_codes)
     name = os.fspath(where)
     with collector_paused():
-        parts, layout = _prepared(document, target, options, report)
+        parts, layout = _prepared(document, target, options, report, registry)
         if len(parts) > 1 and name == "-":
             raise UsageFault(
                 f"{target.name} holds one tree a file, and the document has {len(parts)}",
@@ -291,7 +291,7 @@ def dump(
 
 
 def _prepared(
-    document: Document, target: Format, options: ConversionOptions, report: Report
+    document: Document, target: Format, options: ConversionOptions, report: Report, registry: Registry
 ) -> tuple[list[Document], Layout | None]:
     """The documents to write, one a file, and the layout that the target's file had before its journey."""
     origin = document.origin
@@ -299,7 +299,7 @@ def _prepared(
         document.touched = True
     if origin is not None and origin.format == target.name and document.pristine:
         return [document], None
-    document, layout = _with_layouts(document, target, options)
+    document, layout = _with_layouts(document, target, options, registry)
     keep = options.residue == "embed"
     parts = project_document(document, target.capabilities, report, keep=keep, derived=target.derived_fields)
     if origin is not None and origin.format == target.name:
@@ -307,7 +307,9 @@ def _prepared(
     return parts, layout
 
 
-def _with_layouts(document: Document, target: Format, options: ConversionOptions) -> tuple[Document, Layout | None]:
+def _with_layouts(
+    document: Document, target: Format, options: ConversionOptions, registry: Registry
+) -> tuple[Document, Layout | None]:
     """Note how the source was laid out, for its way home, and take out how the target's file was."""
     extensions = dict(extensions_of(document.fields))
     record = own_record(document.fields)
@@ -316,7 +318,7 @@ def _with_layouts(document: Document, target: Format, options: ConversionOptions
     own = layouts.pop(target.name, None)
     origin = document.origin
     if origin is not None and origin.format != target.name and options.residue == "embed":
-        usual = default_registry().formats.get(origin.format)
+        usual = registry.formats.get(origin.format)
         if usual is None or origin.layout != usual.layout:
             layouts[origin.format] = origin.layout.to_json()
     record = {key: value for key, value in record.items() if key != "layouts"}

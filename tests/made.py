@@ -178,7 +178,7 @@ TREE_FIELDS: dict[str, Any] = {
 }
 DOCUMENT_FIELDS: dict[str, Any] = {
     "exportedAt": TIMES,
-    "generator": some_of({"name": st.sampled_from(["Aspen Grove", "loomconv"])}, {"version": LETTERS}),
+    "generator": some_of({"name": st.just("Aspen Grove")}, {"version": LETTERS}),
     "agents": st.dictionaries(LETTERS, some_of({"name": LETTERS, "type": LETTERS}, {}), max_size=2),
     "extensions": EXTENSIONS,
     "mystery": VALUES,

@@ -17,7 +17,6 @@ FORMATS = sorted(default_registry().formats)
 # Fixtures that do not come back the same, each with the reason. Everything else must.
 EXCEPTIONS = {
     "openloom-2/gap-a02-duplicate-key.openloom": "a key that is there twice cannot be twice in another format; reported",
-    "openloom-2/gap-a09-null.openloom": "`extensions: null` of a node comes back absent, which means the same (A9)",
     "openloom-1/root-dangling-several.openloom.json": "a file with several roots, which the format cannot have, gets one",
     "socketteer/lone-surrogate.json": "the app cannot open half a character, so it is not written again; reported",
 }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from loomconv.model.document import Tree
-from loomconv.model.edges import CONTINUATION, ODD, EdgeTable, is_edge, primary_source
+from loomconv.model.edges import CONTINUATION, ID_ABSENT, ODD, ROLE_ABSENT, EdgeTable, is_edge, primary_source
 from loomconv.model.types import Edge
 
 __all__ = ["pack_edges", "simple_edges", "unpack_edges"]
@@ -70,8 +70,18 @@ def _by_node(tree: Tree, walk: list[int]) -> list[str]:
     return [ids[ordinal] for ordinal in walk if parent[ordinal] >= 0]
 
 
-def unpack_edges(tree: Tree, packed: dict[str, Any]) -> tuple[EdgeTable, list[Edge]]:
-    """The edges of a residue against the tree as it is now, and those that do not fit any more.
+class Unpacked(NamedTuple):
+    """The edges of a residue, put back, and those of them that do not fit any more."""
+
+    table: EdgeTable
+    # Edges of which a node is gone (what is left of them is put back).
+    gone: list[Any]
+    # Continuations into nodes that hang elsewhere by now.
+    moved: list[Edge]
+
+
+def unpack_edges(tree: Tree, packed: dict[str, Any]) -> Unpacked:
+    """Put a residue's edges into the tree as it is now.
 
     A node's parent is the one that it has *now*, and siblings have the order that they have now: what was moved stays
     moved. Edges of nodes that are new come last.
@@ -83,75 +93,89 @@ class _Unpacking:
     def __init__(self, tree: Tree, packed: dict[str, Any]) -> None:
         self.tree = tree
         self.graph = tree.graph
-        self.form = packed["form"] if isinstance(packed.get("form"), int) else 0
-        ids = tree.nodes.ids
-        self.entries: list[Any] = self._entries(packed)
+        self.form = packed["form"] if packed.get("form") in _PLAIN_FORMS else 0
         self.table = EdgeTable(tree.nodes)
-        self.placed = bytearray(len(ids))
-        # Children that a whole edge in the list places; a plain entry must not take their turn.
-        self.reserved = {
-            entry["targetNodeId"] for entry in self.entries if isinstance(entry, dict) and self._gives_parent(entry)
-        }
+        self.gone: list[Any] = []
+        self.moved: list[Edge] = []
+        # Ordinals of nodes that have their edge, and the edges of those whose edge is no plain one.
+        self.placed = bytearray(len(tree.nodes))
+        self.own: dict[int, Edge] = {}
         self.turns: dict[int, Iterator[int]] = {}
+        self.entries = self._entries(packed)
 
-    def _entries(self, packed: dict[str, Any]) -> list[Any]:
-        entries = packed.get("list")
-        if isinstance(entries, list):
-            return entries
-        walk = list(self.graph.walk(self.tree.root_ordinals))
-        return (_by_node if packed.get("order") == "nodes" else _grouped)(self.tree, walk)
+    def _entries(self, packed: dict[str, Any]) -> list[int | Edge]:
+        """What stands in the list: the ordinal of a node where its edge from its parent is, else any further edge."""
+        listed, ordinals = packed.get("list"), self.tree.nodes.ordinals
+        if not isinstance(listed, list):
+            walk = list(self.graph.walk(self.tree.root_ordinals))
+            listed = (_by_node if packed.get("order") == "nodes" else _grouped)(self.tree, walk)
+        entries: list[int | Edge] = []
+        seen = bytearray(len(self.tree.nodes))
+        for each in listed:
+            edge = None if isinstance(each, str) else self._alive(each)
+            if edge is None and not isinstance(each, str):
+                continue
+            ordinal = ordinals.get(each if edge is None else edge["targetNodeId"], -1)
+            if ordinal < 0:
+                continue
+            if edge is not None and (edge["type"] != "continuation" or seen[ordinal]):
+                entries.append(edge)
+                continue
+            seen[ordinal] = 1
+            parent = self.graph.parent[ordinal]
+            if edge is not None:
+                if parent >= 0 and primary_source(edge) == self.tree.nodes.ids[parent]:
+                    self.own[ordinal] = edge
+                else:
+                    self.moved.append(edge)
+            if parent >= 0:
+                entries.append(ordinal)
+        return entries
 
-    def run(self) -> tuple[EdgeTable, list[Edge]]:
-        gone: list[Edge] = []
+    def _alive(self, entry: Any) -> Edge | None:
+        """The edge without those of its sources that are gone; None when nothing of it is left."""
         ordinals = self.tree.nodes.ordinals
+        if not is_edge(entry) or entry["targetNodeId"] not in ordinals:
+            self.gone.append(entry)
+            return None
+        sources = [source for source in entry["sources"] if source["nodeId"] in ordinals]
+        if len(sources) == len(entry["sources"]):
+            return cast(Edge, entry)
+        self.gone.append(entry)
+        return cast(Edge, {**entry, "sources": sources}) if sources else None
+
+    def run(self) -> Unpacked:
         for entry in self.entries:
-            if isinstance(entry, str):
-                ordinal = ordinals.get(entry, -1)
-                if ordinal >= 0 and self.graph.parent[ordinal] >= 0:
-                    self._place_next(self.graph.parent[ordinal])
-            elif not self._fits(entry):
-                gone.append(entry)
-            elif self._gives_parent(entry):
-                self.placed[ordinals[entry["targetNodeId"]]] = 1
+            if isinstance(entry, int):
+                self._place_next(self.graph.parent[entry])
+            elif entry["type"] != "continuation" or self.graph.parent[self._target(entry)] >= 0:
                 self.table.append(entry)
-            elif self._is_further(entry):
-                self.table.append(entry)
+            else:
+                self.moved.append(entry)  # a further parent of a node that was made a root
         for target in self.tree.edges.targets:
             if not self.placed[target]:
                 self._place(target)
-        return self.table, gone
+        return Unpacked(self.table, self.gone, self.moved)
+
+    def _target(self, edge: Edge) -> int:
+        return self.tree.nodes.ordinals[edge["targetNodeId"]]
 
     def _place_next(self, parent: int) -> None:
-        """Place the next child of the parent, in today's order; as many turns come as plain entries have the parent."""
-        turn = self.turns.setdefault(parent, iter(self.graph.children(parent)))
+        """Place the next child of the parent, in today's order; each child in the list gives its parent one turn."""
+        turn = self.turns.get(parent)
+        if turn is None:
+            turn = self.turns[parent] = iter(self.graph.children(parent))
         for child in turn:
-            if not self.placed[child] and self.tree.nodes.ids[child] not in self.reserved:
-                self._place(child)
-                return
+            self._place(child)
+            return
 
     def _place(self, child: int) -> None:
         self.placed[child] = 1
-        self.table.add(self.graph.parent[child], child, self.form)
+        own = self.own.get(child)
+        if own is None:
+            self.table.add(self.graph.parent[child], child, self.form)
+        else:
+            self.table.append(own)
 
-    def _fits(self, entry: Any) -> bool:
-        """Whether all nodes that the edge names are there."""
-        ordinals = self.tree.nodes.ordinals
-        return (
-            is_edge(entry)
-            and entry["targetNodeId"] in ordinals
-            and all(source["nodeId"] in ordinals for source in entry["sources"])
-        )
 
-    def _gives_parent(self, entry: Any) -> bool:
-        """Whether the edge links its target to the parent that it has now."""
-        if not self._fits(entry) or entry["type"] != "continuation":
-            return False
-        target = self.tree.nodes.ordinals[entry["targetNodeId"]]
-        parent = self.graph.parent[target]
-        return parent >= 0 and not self.placed[target] and primary_source(entry) == self.tree.nodes.ids[parent]
-
-    def _is_further(self, entry: Any) -> bool:
-        """Whether the edge is an annotation, or one that gives its target a further parent."""
-        if entry["type"] != "continuation":
-            return True
-        return bool(self.placed[self.tree.nodes.ordinals[entry["targetNodeId"]]])
+_PLAIN_FORMS = (0, ID_ABSENT, ROLE_ABSENT, ID_ABSENT | ROLE_ABSENT)

@@ -90,10 +90,10 @@ class _Projection:
         held: dict[str, Any] = {}
         taken: dict[str, Any] = {}
         for key, value in document.fields.items():
-            if key in _DOCUMENT_STRUCTURE or self.capabilities.holds(self.capabilities.document_fields, key):
-                held[key] = value
-                continue
-            if _made_up(key, value):
+            known = key in _DOCUMENT_STRUCTURE or self.capabilities.holds(self.capabilities.document_fields, key)
+            if known or _made_up(key, value):
+                if key != "generator" or known:
+                    held[key] = value
                 continue
             taken[key] = value
             if not _says_nothing(key, value):
@@ -368,7 +368,7 @@ _EVERYTHING = Capabilities(
 def _made_up(key: str, value: Any) -> bool:
     """Fields that every OpenLoom file gets when it is written: the version, and this program's own name."""
     if key == "generator":
-        return isinstance(value, dict) and value.get("name") == "loomconv" and value.keys() <= {"name", "version"}
+        return isinstance(value, dict) and value.get("name") == "loomconv" and value.keys() == {"name", "version"}
     return key == "version" and bool(value == "2.0")
 
 

@@ -6,29 +6,36 @@ restored when they are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import EdgeTable, is_edge
-from loomconv.model.nodes import NodeIndex
 from loomconv.model.record import extensions_of, own_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
+from loomconv.project.notes import notes_in, stray_notes, with_notes
 from loomconv.project.residue import detach, digest
 from loomconv.report import Report
 
 __all__ = ["join_parts", "part_of", "restore_document"]
 
+Mend = Callable[[str, Node, Report], Node]
+
 _TREE_RECORD = ("residue", "written", "absent", "edges", "nodes")
 
 
-def restore_document(document: Document, report: Report) -> None:
-    """Put residue back into the document, in place. Reading it does not count as a change of the document."""
+def restore_document(document: Document, report: Report, mend: Mend = lambda node_id, node, report: node) -> None:
+    """Put residue back into the document, in place. Reading it does not count as a change of the document.
+
+    Residue is a part of the file, and no more to be trusted than the rest of it: `mend` puts each restored node in
+    proper shape (`loomconv.repair.mend_node`).
+    """
     if len(document.trees) == 1:
         _restore_document_fields(document, report)
     document.fields = _restored(document.fields, report, {})
     for position, tree in enumerate(document.trees):
-        document.trees[position] = _restore_tree(tree, report)
+        document.trees[position] = _restore_tree(tree, report, mend)
 
 
 def part_of(document: Document) -> tuple[int, int, str] | None:
@@ -59,6 +66,7 @@ def _restore_document_fields(document: Document, report: Report) -> None:
     tree.fields = fields
     taken = whole.get("fields")
     if isinstance(taken, dict):
+        taken = {key: value for key, value in taken.items() if key not in ("format", "trees")}
         document.fields = {**document.fields, **taken}
     keys = whole.get("keys")
     if isinstance(keys, list):
@@ -83,7 +91,7 @@ def _restored(holder: dict[str, Any], report: Report, where: dict[str, str]) -> 
     return restored
 
 
-def _restore_tree(tree: Tree, report: Report) -> Tree:
+def _restore_tree(tree: Tree, report: Report, mend: Mend) -> Tree:
     written_fields = tree.fields
     fields, found = detach(tree.fields, *_TREE_RECORD)
     tree = _without_synthetic_root(Tree(fields, tree.nodes, tree.edges, tree.key_order))
@@ -93,14 +101,39 @@ def _restore_tree(tree: Tree, report: Report) -> Tree:
     for key, mark in absent.items() if isinstance(absent, dict) else ():
         if digest(written_fields.get(key)) == mark:
             tree.fields.pop(key, None)
-    notes, packed = found.get("nodes"), found.get("edges")
-    nodes = _with_notes(tree.nodes, notes) if isinstance(notes, list) else tree.nodes
-    if nodes is not tree.nodes:
-        tree = Tree(tree.fields, nodes, tree.edges.rebuilt(nodes, lambda position: True), tree.key_order)
-    if isinstance(packed, dict):
-        tree = tree.with_edges(_unpacked(tree, packed, report))
-    restored = tree.nodes.transformed(_NodeRestorer(tree.id, report))
+    tree, notes = _put_back_structure(tree, found, report, mend)
+    if notes and "residue" in found:
+        tree.fields["rootNodeIds"] = _with_listed_notes(tree.listed_roots, found["residue"], notes)
+    restored = tree.nodes.transformed(_NodeRestorer(tree.id, report, mend))
     return Tree(tree.fields, restored, tree.edges.over(restored), tree.key_order)
+
+
+def _put_back_structure(tree: Tree, found: dict[str, Any], report: Report, mend: Mend) -> tuple[Tree, set[str]]:
+    """The tree with its notes and edges, and the ids of the notes that could be put back."""
+    notes, packed = notes_in(found.get("nodes"), tree.nodes), found.get("edges")
+    if notes:
+        nodes = with_notes(tree.nodes, notes, lambda node_id, node: mend(node_id, node, report))
+        tree = Tree(tree.fields, nodes, tree.edges.rebuilt(nodes, lambda position: True), tree.key_order)
+    gone: list[Any] = []
+    if isinstance(packed, dict):
+        table, gone = _unpacked(tree, packed, report)
+        tree = tree.with_edges(table)
+    stray = stray_notes(tree, set(notes), gone) if notes else []
+    for note in stray:
+        report.add("restore.missing", "The note was not put back: what it is about is gone.", tree=tree.id, node=note)
+    return (tree.without_nodes(set(stray)) if stray else tree), notes.keys() - set(stray)
+
+
+def _with_listed_notes(roots: list[str], taken: Any, notes: set[str]) -> list[str]:
+    """The list of roots with the notes that it had; in the former order unless the roots were changed."""
+    former = taken.get("rootNodeIds") if isinstance(taken, dict) else None
+    if not isinstance(former, list):
+        return roots
+    known = {*roots, *notes}
+    kept = [each for each in former if isinstance(each, str) and each in known]
+    if [each for each in kept if each not in notes] == roots:
+        return kept
+    return [*roots, *(each for each in kept if each in notes)]
 
 
 def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written: Any, report: Report) -> dict[str, Any]:
@@ -110,6 +143,8 @@ def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written:
     restored = dict(tree.fields)
     for key, value in taken.items():
         present = tree.fields if key == "extensions" else came_back
+        if key in ("rootNodeIds", "nodes", "edges"):
+            continue  # see `_put_back_structure`
         if digest(present.get(key)) != written.get(key):
             report.add("restore.edited", f"{key} was edited; the edit stands.", tree=tree.id, pointer=f"/{key}")
         else:
@@ -135,35 +170,32 @@ def _without_synthetic_root(tree: Tree) -> Tree:
     return tree
 
 
-def _with_notes(nodes: NodeIndex, notes: list[Any]) -> NodeIndex:
-    """The index with notes that the target could not hold, each at its former position."""
-    waiting = [
-        (note["position"], note["node"])
-        for note in notes
-        if isinstance(note, dict) and isinstance(note.get("position"), int) and isinstance(note.get("node"), dict)
-    ]
-    waiting = [(position, node) for position, node in waiting if isinstance(node.get("id"), str)]
-    if not waiting:
-        return nodes
-    return nodes.with_inserted({position: cast(Node, node) for position, node in waiting if node["id"] not in nodes})
-
-
-def _unpacked(tree: Tree, packed: dict[str, Any], report: Report) -> EdgeTable:
-    table, gone = unpack_edges(tree, packed)
+def _unpacked(tree: Tree, packed: dict[str, Any], report: Report) -> tuple[EdgeTable, list[Any]]:
+    """The edges as they fit the tree now, and those of which a node is gone."""
+    table, gone, moved = unpack_edges(tree, packed)
     for edge in gone:
         ends = [*(source["nodeId"] for source in edge["sources"]), edge["targetNodeId"]] if is_edge(edge) else None
         report.add("restore.missing", "An edge was not put back: one of its nodes is gone.", tree=tree.id, value=ends)
-    return table
+    for moved_edge in moved:
+        report.add(
+            "restore.edited",
+            "The node hangs elsewhere by now; its former edge was not put back.",
+            tree=tree.id,
+            node=moved_edge["targetNodeId"],
+            value=[source["nodeId"] for source in moved_edge["sources"]],
+        )
+    return table, gone
 
 
 class _NodeRestorer:
     """Restores nodes when they are looked at; reports each once."""
 
-    __slots__ = ("_report", "_reported", "_tree")
+    __slots__ = ("_mend", "_report", "_reported", "_tree")
 
-    def __init__(self, tree: str, report: Report) -> None:
+    def __init__(self, tree: str, report: Report, mend: Mend) -> None:
         self._tree = tree
         self._report = report
+        self._mend = mend
         self._reported: set[str] = set()
 
     def __call__(self, node_id: str, node: Node) -> Node:
@@ -187,4 +219,5 @@ class _NodeRestorer:
                 )
             else:
                 restored[key] = value
-        return cast(Node, restored)
+        restored["id"] = node_id
+        return self._mend(node_id, cast(Node, restored), report)

@@ -38,7 +38,13 @@ EVERYTHING: dict[str, Any] = {
     "document_fields": "any",
     "unknown_keys": ("document", "tree", "node", "edge"),
 }
-STRICT = {**EVERYTHING, "parents": "one", "source_roles": ("primary",), "edge_types": ("continuation",), "edge_details": False}
+STRICT = {
+    **EVERYTHING,
+    "parents": "one",
+    "source_roles": ("primary",),
+    "edge_types": ("continuation",),
+    "edge_details": False,
+}
 HIDDEN: dict[str, Any] = {"unknown_keys": ("tree", "node")}
 
 # Targets that keep and hide keys which they do not know: what they cannot hold comes back.
@@ -87,7 +93,7 @@ def through_file(document: Document, capabilities: Capabilities, made_up: dict[s
         or (key == "extensions" and "document" in capabilities.unknown_keys)
         or (key != "extensions" and capabilities.holds(capabilities.document_fields, key))
     }
-    fields = jsontext.decode(jsontext.encode(kept))
+    fields = {"format": "open-loom", "version": "2.0", **jsontext.decode(jsontext.encode(kept))}
     return Document(fields, [_tree_through_file(tree, capabilities, made_up or {}) for tree in document.trees])
 
 

@@ -103,13 +103,32 @@ def test_what_cannot_be_kept_is_a_warning_and_nothing_is_lost_in_silence(name: s
             assert {key: _said(each) for key, each in after.nodes.items()} == {
                 key: _said(each) for key, each in before.nodes.items()
             }
+            assert after.fields | _saying(before.fields) == after.fields
+            assert after.graph.roots() == before.graph.roots() or len(before.nodes) == len(after.nodes)
+        assert back[0].fields | _saying(document.fields) == back[0].fields
+
+
+def _saying(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if value not in (None, "", [], {}) and key not in TIMES}
+
+
+TIMES = ("createdAt", "updatedAt")
 
 
 def _said(node: Any) -> bytes:
     """A node without what says nothing: nulls, empty objects, defaults of flags."""
     said = {key: value for key, value in node.items() if value not in (None, {}) or key in ("content", "author")}
     if "meta" in said:
-        said["meta"] = {key: value for key, value in said["meta"].items() if value not in (None, [], ) and value is not False}
+        said["meta"] = {
+            key: value
+            for key, value in said["meta"].items()
+            if value
+            not in (
+                None,
+                [],
+            )
+            and value is not False
+        }
         if not said["meta"]:
             del said["meta"]
     said["author"] = {key: value for key, value in said["author"].items() if value is not None}

@@ -25,11 +25,24 @@ def mended(value: dict[str, Any], node_id: str = "a") -> tuple[dict[str, Any], R
         ({"id": "b"}, "read.id-mismatch", {"id": "a"}, {"id": "b"}),
         ({"id": 7}, "read.id-mismatch", {"id": "a"}, {"id": 7}),
         ({"id": None}, "read.missing-id", {"id": "a"}, {"id": None}),
-        ({"content": "words"}, "repair.content", {"content": [{"type": "text", "text": "words"}]}, {"content": "words"}),
+        (
+            {"content": "words"},
+            "repair.content",
+            {"content": [{"type": "text", "text": "words"}]},
+            {"content": "words"},
+        ),
         ({"content": None}, "repair.content", {"content": []}, {"content": None}),
         ({"content": 5}, "repair.content", {"content": [{"type": "unknown", "value": 5}]}, {"content": 5}),
         (
-            {"content": ["words", {"type": "text"}, {"text": "t"}, {"type": "text", "text": 4}, {"type": "text", "text": []}]},
+            {
+                "content": [
+                    "words",
+                    {"type": "text"},
+                    {"text": "t"},
+                    {"type": "text", "text": 4},
+                    {"type": "text", "text": []},
+                ]
+            },
             "repair.content",
             {
                 "content": [
@@ -40,11 +53,24 @@ def mended(value: dict[str, Any], node_id: str = "a") -> tuple[dict[str, Any], R
                     {"type": "text", "text": ""},
                 ]
             },
-            {"content": ["words", {"type": "text"}, {"text": "t"}, {"type": "text", "text": 4}, {"type": "text", "text": []}]},
+            {
+                "content": [
+                    "words",
+                    {"type": "text"},
+                    {"text": "t"},
+                    {"type": "text", "text": 4},
+                    {"type": "text", "text": []},
+                ]
+            },
         ),
         ({"author": None}, "repair.author", {"author": {"role": "human"}}, {"author": None}),
         ({"author": "Ada"}, "repair.author", {"author": {"role": "human"}}, {"author": "Ada"}),
-        ({"author": {"name": "Ada"}}, "repair.author", {"author": {"name": "Ada", "role": "human"}}, {"author": {"name": "Ada"}}),
+        (
+            {"author": {"name": "Ada"}},
+            "repair.author",
+            {"author": {"name": "Ada", "role": "human"}},
+            {"author": {"name": "Ada"}},
+        ),
         (
             {"author": {}, "generation": {"model": "m"}},
             "repair.author",
@@ -56,7 +82,12 @@ def mended(value: dict[str, Any], node_id: str = "a") -> tuple[dict[str, Any], R
         ({"createdAt": "soon"}, "read.bad-time", {}, {"createdAt": "soon"}),
         ({"createdAt": 1700000000}, "read.bad-time", {}, {"createdAt": 1700000000}),
         ({"meta": []}, "repair.meta", {}, {"meta": []}),
-        ({"meta": {"rating": 1.5, "note": "n"}}, "repair.meta", {"meta": {"note": "n"}}, {"meta": {"rating": 1.5, "note": "n"}}),
+        (
+            {"meta": {"rating": 1.5, "note": "n"}},
+            "repair.meta",
+            {"meta": {"note": "n"}},
+            {"meta": {"rating": 1.5, "note": "n"}},
+        ),
         ({"meta": {"rating": True}}, "repair.meta", {"meta": {}}, {"meta": {"rating": True}}),
         ({"meta": {"pruned": "yes"}}, "repair.meta", {"meta": {}}, {"meta": {"pruned": "yes"}}),
         ({"meta": {"tags": ["a", 1]}}, "repair.meta", {"meta": {}}, {"meta": {"tags": ["a", 1]}}),
@@ -129,8 +160,15 @@ def test_valid_nodes_are_the_very_same_object(value: dict[str, Any]) -> None:
 @settings(max_examples=150, deadline=None)
 @given(JUNK, JUNK, JUNK, JUNK)
 def test_mending_twice_changes_nothing_more(first: Any, second: Any, third: Any, fourth: Any) -> None:
-    value = {**node("a"), "content": [first, {"type": "text", "text": second}], "meta": {"tags": third, "note": first},
-             "createdAt": fourth, "generation": second, "extensions": third, "editedFrom": fourth}
+    value = {
+        **node("a"),
+        "content": [first, {"type": "text", "text": second}],
+        "meta": {"tags": third, "note": first},
+        "createdAt": fourth,
+        "generation": second,
+        "extensions": third,
+        "editedFrom": fourth,
+    }
     once, _ = mended(value)
     twice, report = mended(once)
     assert twice is once
@@ -146,7 +184,12 @@ def test_a_second_repair_keeps_the_first_original() -> None:
 def test_findings_show_no_secret_and_no_containers() -> None:
     """A value that is kept aside goes into the report only when it is short and plain."""
     secret = "sk-" + "a1" * 20
-    value = {**node("a"), "createdAt": secret, "meta": {"note": {"apiKey": secret}, "rating": secret}, "id": {"x": secret}}
+    value = {
+        **node("a"),
+        "createdAt": secret,
+        "meta": {"note": {"apiKey": secret}, "rating": secret},
+        "id": {"x": secret},
+    }
     _, report = mended(value)
     assert secret not in repr(report.to_json())
     assert report.codes["repair.meta"] == 2

@@ -34,7 +34,9 @@ def codes(report: Report) -> dict[str, int]:
 
 
 def plain_edges(tree: Tree) -> list[tuple[str, list[str], str]]:
-    return [(edge["type"], [source["nodeId"] for source in edge["sources"]], edge["targetNodeId"]) for edge in tree.edges]
+    return [
+        (edge["type"], [source["nodeId"] for source in edge["sources"]], edge["targetNodeId"]) for edge in tree.edges
+    ]
 
 
 def removed(tree: Tree) -> list[Any]:
@@ -137,8 +139,14 @@ def test_edges_that_differ_in_a_role_are_not_equal() -> None:
 
 
 def test_an_absent_and_a_null_role_are_the_same_a09() -> None:
-    sources: list[list[dict[str, Any]]] = [[{"nodeId": "a"}], [{"nodeId": "a", "role": None}], [{"nodeId": "a", "role": "primary"}]]
-    _, report = one(tree_of(map(node, "ab"), [{**link("a", "b"), "sources": each} for each in sources], rootNodeIds=["a"]))
+    sources: list[list[dict[str, Any]]] = [
+        [{"nodeId": "a"}],
+        [{"nodeId": "a", "role": None}],
+        [{"nodeId": "a", "role": "primary"}],
+    ]
+    _, report = one(
+        tree_of(map(node, "ab"), [{**link("a", "b"), "sources": each} for each in sources], rootNodeIds=["a"])
+    )
     assert codes(report) == {"repair.duplicate-edge": 2}
 
 
@@ -246,9 +254,7 @@ def test_a_cut_edge_keeps_everything_it_had() -> None:
 
 def test_the_list_of_roots_is_mended_listed_order_first_ol2_4_1_roots() -> None:
     """OL2-4.1-rootref, OL2-4.1-roots, OL2-4.1-redundant, A5."""
-    tree, report = one(
-        tree_of(map(node, "abcd"), [link("a", "b")], rootNodeIds=["d", "ghost", "a", "d", "b", None, 5])
-    )
+    tree, report = one(tree_of(map(node, "abcd"), [link("a", "b")], rootNodeIds=["d", "ghost", "a", "d", "b", None, 5]))
     assert codes(report) == {"repair.bad-root": 5, "repair.unlisted-root": 1}
     assert tree.fields["rootNodeIds"] == ["d", "a", "c"]
 
@@ -304,8 +310,9 @@ def test_a_tree_without_nodes_is_reported_a21() -> None:
 
 def test_a_tree_id_that_is_taken_or_none_a49() -> None:
     """OL2-4-id, A49, A32."""
-    document, report = repaired(tree_of([node("a")]), tree_of([node("a")]), tree_of([node("a")], id=5),
-                                tree_of([node("a")], id=""))
+    document, report = repaired(
+        tree_of([node("a")]), tree_of([node("a")]), tree_of([node("a")], id=5), tree_of([node("a")], id="")
+    )
     assert report.codes["repair.tree-id"] == 3
     ids = [tree.fields["id"] for tree in document.trees]
     assert ids[0] == "t" and len(set(ids)) == 4 and all(len(each) == 26 for each in ids[1:])
@@ -329,8 +336,16 @@ def test_a_title_is_always_there_ol2_4_title() -> None:
 
 @pytest.mark.parametrize(
     "key, value",
-    [("description", 1), ("mode", []), ("systemContext", {}), ("createdAt", 5), ("updatedAt", []), ("tags", "x"),
-     ("agents", []), ("extensions", "mine")],
+    [
+        ("description", 1),
+        ("mode", []),
+        ("systemContext", {}),
+        ("createdAt", 5),
+        ("updatedAt", []),
+        ("tags", "x"),
+        ("agents", []),
+        ("extensions", "mine"),
+    ],
 )
 def test_fields_of_the_wrong_type_are_kept_aside(key: str, value: Any) -> None:
     tree, report = one(tree_of([node("a")], rootNodeIds=["a"], **{key: value}))

@@ -81,7 +81,7 @@ def copy_difference(copy: Any, node: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(copy, dict) or not isinstance(node, dict):
         return {"is": copy}
-    other, absent = difference(copy, node, dict.fromkeys([*node, *copy]))
+    other, absent = difference(copy, node, sorted(node.keys() | copy.keys()))
     return {key: value for key, value in (("set", other), ("absent", absent)) if value}
 
 

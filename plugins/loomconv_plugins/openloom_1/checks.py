@@ -7,6 +7,7 @@ from typing import Any
 
 from loomconv import jsontext
 from loomconv.format import ReadContext
+from loomconv.report import Report
 from loomconv.schema import SchemaFault, Steps, load_schema, validate, validate_nodes
 from loomconv.storage import Source
 from loomconv_plugins.openloom_1.intake import Intake, take_apart
@@ -25,7 +26,8 @@ def schema() -> dict[str, Any]:
 
 def check(source: Source, context: ReadContext) -> None:
     """Report what in the file is not as the app writes it, with line and column. Raises as reading does."""
-    intake = take_apart(source, context)
+    # What is odd about the text itself is reported when the file is read as a loom.
+    intake = take_apart(source, ReadContext(report=Report(), limits=context.limits))
     whole = schema()
     shell = {"$schema": whole["$schema"], "$defs": whole["$defs"], "$ref": "#/$defs/treeShell"}
     faults = validate({"nodes": {}, **intake.fields, **_map_of_copies(intake)}, shell, cap=_MOST_SHOWN)

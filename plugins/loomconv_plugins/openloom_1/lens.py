@@ -14,7 +14,7 @@ on reading if the object is still the one that was written with it. So edits win
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,6 +62,8 @@ class Lens:
     known: frozenset[str]
     stash_keys: frozenset[str]
     date: tuple[str, str, str]
+    # Types of the core's values, `NoneType` among them where there may be none.
+    kinds: Mapping[str, tuple[type, ...]]
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -110,9 +112,7 @@ class Lens:
             core["extensions"] = others
         return core
 
-    def _report_unless_marked(
-        self, core: dict[str, Any], raw: dict[str, Any], setting: Setting, found: Found
-    ) -> None:
+    def _report_unless_marked(self, core: dict[str, Any], raw: dict[str, Any], setting: Setting, found: Found) -> None:
         """Report on the values that are read as they stand; of those that marks overrule there is nothing to say."""
         for group in self.groups:
             if all(same_json(core.get(key), value) for key, value in group.read(raw, setting, _unheard).items()):
@@ -144,10 +144,19 @@ class Lens:
         return unused
 
     def _apply_part(
-        self, core: dict[str, Any], raw: dict[str, Any], group: Group | None, part: dict[str, Any], stale: dict[str, Any]
+        self,
+        core: dict[str, Any],
+        raw: dict[str, Any],
+        group: Group | None,
+        part: dict[str, Any],
+        stale: dict[str, Any],
     ) -> None:
-        """Let some values of the mark `core` say what the core is; those that say nothing new are stale."""
-        news = {key: value for key, value in part.items() if not same_json(core.get(key), value)}
+        """Let some values of the mark `core` say what the core is; what is nothing new, or impossible, is stale."""
+        news = {
+            key: value
+            for key, value in part.items()
+            if isinstance(value, self.kinds.get(key, object)) and not same_json(core.get(key), value)
+        }
         stale.update((key, value) for key, value in part.items() if key not in news)
         changed = {key: value for key, value in {**core, **news}.items() if value is not None}
         if not news or (group is not None and not self._still_written(group, changed, raw)):

@@ -202,7 +202,7 @@ def next_on_path(claims: Claims, links: Links, current: str | None) -> dict[str,
     node_id = current
     while node_id is not None:
         parent = links.parents[claims.ordinals[node_id]]
-        if parent is None or parent in steps:
+        if parent is None or parent in steps or parent == current:
             break
         steps[parent] = node_id
         node_id = parent

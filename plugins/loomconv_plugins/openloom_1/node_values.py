@@ -5,6 +5,7 @@ Links between nodes are elsewhere (`links`).
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from loomconv.jsontext import encode
@@ -156,6 +157,13 @@ NODE = Lens(
         {*VALUE_KEYS, "rememberedChildId", "strayRememberedChildId", "absent", "unknown", "extensions", "is"}
     ),
     date=("createdTime", "createdAt", "createdTimeUnknown"),
+    kinds={
+        "content": (list,),
+        "author": (dict,),
+        "createdAt": (str, NoneType),
+        "meta": (dict, NoneType),
+        "generation": (dict, NoneType),
+    },
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from loomconv_plugins.openloom_1.dates import read_time
@@ -91,4 +92,8 @@ TREE = Lens(
         {*TREE_VALUE_KEYS, "absent", "unknown", "extensions", "links", "bookmarkedNodes", "timezone", "ids"}
     ),
     date=("lastModified", "updatedAt", "lastModifiedUnknown"),
+    kinds=dict.fromkeys(
+        ("id", "title", "description", "mode", "systemContext", "updatedAt"),
+        (str, NoneType),
+    ),
 )

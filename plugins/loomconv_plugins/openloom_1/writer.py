@@ -51,14 +51,14 @@ class _Writing:
         zone = self.stash.get("timezone")
         self.setting = Setting(None, self.bookmarks, zone if isinstance(zone, str) else None)
         roots = tree.roots
-        self.root = roots[0] if roots and roots[0] in tree.nodes else None
-        # What the file says of root and current node, MISSING for nothing.
+        # What the file will say of the root (MISSING for nothing), and what that means.
         self.named_root = self._named_root(roots)
+        named = id_of(self.named_root)
+        self.root = next((each for each in (named, *roots[:1]) if each in tree.nodes), None)
         current = tree.fields.get("currentNodeId")
         self.current = current if isinstance(current, str) and current in tree.nodes else None
         self.ahead = self._ahead()
-        found = id_of(self.named_root)
-        root = found if found in tree.nodes else None
+        root = named if named in tree.nodes else None
         self.kept_links = usable_links(self.stash.get("links"), tree, root, self._time_of)
         self.uuids: dict[str, str] = {}
         if context.options.get("ids") == "uuid" or self.stash.get(STYLE) == "uuid":
@@ -145,7 +145,6 @@ class _Writing:
         self, node: dict[str, Any], parent: str | None, children: list[str], entry: dict[str, Any]
     ) -> dict[str, Any]:
         """The object with its links, in the order of keys of the quick way."""
-        node_id = node["id"]
         values = node_object(node, self.setting)
         links: dict[str, Any] = {} if parent is None else {"parentId": parent}
         links["childrenIds"] = children

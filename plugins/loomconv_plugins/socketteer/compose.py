@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, KeysView, Sequence
 from typing import Any, Final
 
+from loomconv_plugins.socketteer.carrier import pack
 from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, KIDS, LEGACY_FLAGS, NAMESPACE, Raw
 from loomconv_plugins.socketteer.identity import minted_id
 from loomconv_plugins.socketteer.key_order import META_ORDER, NODE_ORDER, in_order
-from loomconv_plugins.socketteer.node_forms import Core, NodeForms, image_block, joined_text
+from loomconv_plugins.socketteer.node_forms import Core, NodeForms, image_block, is_file_image, medium_of
 from loomconv_plugins.socketteer.raw_forms import restored, same
 from loomconv_plugins.socketteer.unfold import LINKS, id_key, link_of
 
@@ -46,8 +47,8 @@ class Composer:
         entry = self._with_raw_forms(base, stash, seed, node_id, has_kids) if stash or self.shared else base
         read = self.forms.read_core(entry, node_id)
         mark = self.forms.mark_of(core, read)
-        if mark and entry is not base and not self._is_marked(core, read, entry, mark, node_id):
-            self._settle(entry, base, core, read, node_id)
+        if mark and entry is not base and (unsaid := self._unsaid(core, read, entry, mark, node_id)):
+            self._settle(entry, base, core, unsaid, node_id)
             read = self.forms.read_core(entry, node_id)
             mark = self.forms.mark_of(core, read)
         extensions = node.get("extensions")
@@ -77,22 +78,27 @@ class Composer:
         key = id_key(entry.get("id"))
         return key == node_id if key is not None else node_id == minted_id(*seed)
 
-    def _settle(self, entry: Raw, base: Raw, core: Core, read: Core, node_id: str) -> None:
-        """Put the core's own form wherever the raw one says something else."""
-        if read.content[0]["text"] != joined_text(core.content):
-            entry["text"] = base["text"]
-        if not same(read.content[1:], core.content[1:]):
-            _replace(entry, base, "multimedia", lambda medium: image_block(medium) is None)
-        if not same(read.meta, core.meta):
+    def _settle(self, entry: Raw, base: Raw, core: Core, unsaid: KeysView[str], node_id: str) -> None:
+        """Put the core's own form where the raw one says something else. `unsaid` are parts as in a mark."""
+        if "content" in unsaid:
+            self._settle_content(entry, base, core, node_id)
+        if "meta" in unsaid:
             _replace(entry, base, "tags", lambda tag: not isinstance(tag, str))
             for flag in LEGACY_FLAGS:
                 if entry.get(flag):
                     del entry[flag]
-        if not same(read.generation, core.generation):
+        if "generation" in unsaid:
             self._settle_generation(entry, base, core)
-            read = self.forms.read_core(entry, node_id)
-        if read.created != core.created or not same(read.author, core.author):
+        if not unsaid.isdisjoint(("createdAt", "author", "generation")):
             self._settle_meta(entry, base, core, node_id)
+
+    def _settle_content(self, entry: Raw, base: Raw, core: Core, node_id: str) -> None:
+        read = self.forms.read_core(entry, node_id).content
+        if read[0]["text"] != base["text"]:
+            entry["text"] = base["text"]
+        pictures = [medium_of(block) for block in core.content if is_file_image(block)]
+        if pictures != [medium_of(block) for block in read[1:]]:
+            _replace(entry, base, "multimedia", lambda medium: image_block(medium) is None and medium not in pictures)
 
     def _settle_generation(self, entry: Raw, base: Raw, core: Core) -> None:
         _replace(entry, base, "generation")
@@ -112,13 +118,13 @@ class Composer:
 
     # -- what travels under the carrier ------------------------------------------------------------------------
 
-    def _is_marked(self, core: Core, read: Core, entry: Raw, mark: Raw, node_id: str) -> bool:
-        """Whether the entry, with the mark, says the core."""
-        return not self.forms.mark_of(core, self.forms.with_mark(read, entry, mark, node_id))
+    def _unsaid(self, core: Core, read: Core, entry: Raw, mark: Raw, node_id: str) -> KeysView[str]:
+        """The parts of the core that the entry with the mark does not say."""
+        return self.forms.mark_of(core, self.forms.with_mark(read, entry, mark, node_id)).keys()
 
     def _mark(self, mark: Raw, core: Core, read: Core, entry: Raw, stash: Raw, node_id: str) -> Raw:
         former = stash.get("mark")
-        if isinstance(former, dict) and self._is_marked(core, read, entry, former, node_id):
+        if isinstance(former, dict) and not self._unsaid(core, read, entry, former, node_id):
             mark = former
         if "originalId" in stash:
             mark = {**mark, "originalId": stash["originalId"]}
@@ -128,10 +134,9 @@ class Composer:
         others = {key: value for key, value in (extensions or {}).items() if key != NAMESPACE}
         if extensions == {}:
             mark = {**mark, EMPTY_EXTENSIONS: True}
-        if mark:
-            others[NAMESPACE] = mark
-        if others:
-            entry[CARRIER] = others
+        carrier = pack(others, mark)
+        if carrier is not None:
+            entry[CARRIER] = carrier
         elif CARRIER not in stash:
             entry.pop(CARRIER, None)
 

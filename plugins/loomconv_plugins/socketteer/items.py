@@ -10,13 +10,13 @@ from loomconv.model.ids import mint_ulid
 from loomconv_plugins.socketteer.compose import Composer, own_stash
 from loomconv_plugins.socketteer.facts import CARRIER, KIDS, NAMESPACE, Raw
 from loomconv_plugins.socketteer.key_order import NODE_ORDER, ROOT_ORDER, in_order
-from loomconv_plugins.socketteer.node_forms import Core, NodeForms, joined_text
+from loomconv_plugins.socketteer.node_forms import Core, NodeForms, is_file_image, joined_text
 from loomconv_plugins.socketteer.raw_forms import restored
 from loomconv_plugins.socketteer.refold import ROOT, Item, Mask, Structure
 from loomconv_plugins.socketteer.responses import Responses
 from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, parse_zone
 from loomconv_plugins.socketteer.tree_stash import base_mask, base_root, path_text
-from loomconv_plugins.socketteer.unfold import id_key
+from loomconv_plugins.socketteer.unfold import id_key, is_structural
 
 __all__ = ["Items", "Opened", "Stray", "with_strays"]
 
@@ -72,7 +72,7 @@ class Items:
         self.stash = stash
         self.zones = Zones(_usual_zone(stash))
         self.responses = Responses(stash.get("model_responses"), stash.get("sidecarResponses"))
-        self.structure = Structure(tree, stash.get("folds"))
+        self.structure = Structure(tree, stash.get("folds") if tree.nodes or stash.get("empty") is True else None)
         orders, lacking = stash.get("orders"), stash.get("nodesLack")
         self.orders: list[Any] = orders if isinstance(orders, list) else []
         self.composer = Composer(
@@ -84,10 +84,15 @@ class Items:
         self._plan_responses()
         self.tags: dict[int, list[str]] = {}
         self.chapters: Raw = {}
-        # Nodes whose texts the app takes for HTML (dossier §2.2).
+        # Nodes whose texts the app takes for HTML (dossier §2.2), and places of pictures that are no files.
         self.rewritten: list[str] = []
+        self.inside: list[tuple[str, int]] = []
         self.masks: list[tuple[Any, Mask]] = []
+        self._texts: dict[int, str] = {}
         self.current_id: Any = None
+        roots = self.structure.roots
+        # The root that is a node and stands at the top of the file, where the structural one stands otherwise.
+        self.single_root = roots[0] if len(roots) == 1 and stash.get("rootIsNode") is True else None
         current = tree.fields.get("currentNodeId")
         self.current = tree.nodes.ordinals.get(current, -1) if isinstance(current, str) else -1
 
@@ -119,6 +124,8 @@ class Items:
         entry = self.node_entry(item, node, stash, parent or {}, seed, has_kids=bool(kids))
         if not kids and entry.get("children") is KIDS:
             entry["children"] = []
+        if item == self.single_root and waiting is None and is_structural(entry):
+            entry["mutable"] = True  # or it would count as structural
         if waiting is None:
             return Opened(entry, kids, node_id)
         place, head = waiting
@@ -145,6 +152,9 @@ class Items:
         text = entry.get("text")
         if isinstance(text, str) and ("<p>" in text or "</p" in text):
             self.rewritten.append(node_id)
+        for position, block in enumerate(node["content"]):
+            if block.get("type") == "image" and not is_file_image(block):
+                self.inside.append((node_id, position))
         return entry
 
     def written_id(self, ordinal: int) -> Any:
@@ -154,9 +164,9 @@ class Items:
         return raw if id_key(raw) == node_id else node_id
 
     def _waiting(self, kids: list[Any], head: Any) -> tuple[int, int] | None:
-        """The child that is the head of a chain which could not be unfolded (see `unfold`)."""
+        """The first child, if it is the head of a chain that could not be unfolded (see `unfold`)."""
         ordinal = self.tree.nodes.ordinals.get(head) if isinstance(head, str) else None
-        return next((kid for kid in kids if kid[1] == ordinal), None)
+        return kids[0] if kids and kids[0][1] == ordinal else None
 
     # -- what is no node ---------------------------------------------------------------------------------------
 
@@ -212,7 +222,12 @@ class Items:
         return self._root_stash().get("id") if tail == ROOT else self.written_id(tail)
 
     def _text_of(self, ordinal: int) -> str:
-        return joined_text(self.tree.nodes[self.tree.nodes.ids[ordinal]]["content"])
+        """The node's own text; remembered, since the masks of a tree hoisted again and again have long parts in common."""
+        text = self._texts.get(ordinal)
+        if text is None:
+            node = self.tree.nodes[self.tree.nodes.ids[ordinal]]
+            text = self._texts[ordinal] = joined_text(node["content"])
+        return text
 
 
 def _usual_zone(stash: Raw) -> int | None:

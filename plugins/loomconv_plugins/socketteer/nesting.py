@@ -41,14 +41,8 @@ class Nesting:
     def write_root(self, out: Writer, level: int) -> None:
         """The root of a tree: the structural one above all roots, or the only root where the file had it so."""
         structure = self.items.structure
-        top: Item = ROOT if self.single_root is None else self.single_root
+        top: Item = ROOT if self.items.single_root is None else self.items.single_root
         self._write(out, structure.placed(top), level, None, ("", 0))
-
-    @property
-    def single_root(self) -> int | None:
-        """The root that is a node and stands at the top of the file, None when the structural one does."""
-        roots = self.items.structure.roots
-        return roots[0] if len(roots) == 1 and self.items.stash.get("rootIsNode") is True else None
 
     def write_list(self, out: Writer) -> None:
         """All roots, nested, in one array or one a line."""

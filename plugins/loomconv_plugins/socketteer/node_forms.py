@@ -25,7 +25,7 @@ from loomconv_plugins.socketteer.raw_forms import same
 from loomconv_plugins.socketteer.responses import Responses
 from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, stamp_of
 
-__all__ = ["Core", "NodeForms", "Noter", "image_block", "is_file_image", "joined_text"]
+__all__ = ["Core", "NodeForms", "Noter", "image_block", "is_file_image", "joined_text", "medium_of"]
 
 # Called for something odd: finding code, message, pointer below the node, value.
 Noter = Callable[[str, str, str, Any], None]
@@ -81,7 +81,7 @@ class NodeForms:
         generation = self._read_generation(raw, meta, note)
         content: list[Raw] = [{"type": "text", "text": _read_text(raw, note)}]
         if "multimedia" in raw:
-            content += _read_images(raw["multimedia"])
+            content += _read_images(_media(raw))
         return Core(
             content,
             {"role": _read_role(raw, meta, note)},
@@ -130,7 +130,7 @@ class NodeForms:
         """The core with what the entry's mark says more exactly, as far as the entry still says the same."""
         marked = Core(core.content, core.author, core.created, core.meta, core.generation)
         if isinstance(mark.get("content"), list):
-            marked.content = _marked_content(core.content, mark["content"], raw.get("multimedia"))
+            marked.content = _marked_content(core.content, mark["content"], _media(raw))
         author = mark.get("author")
         if isinstance(author, dict) and "role" in author and _source_of(author) == _source_of(core.author):
             marked.author = author
@@ -180,7 +180,7 @@ class NodeForms:
         if tags is not None:
             entry["tags"] = tags
         if len(core.content) > 1 or (core.content and core.content[0].get("type") != "text"):
-            images = [_medium(block) for block in core.content if is_file_image(block)]
+            images = [medium_of(block) for block in core.content if is_file_image(block)]
             if images:
                 entry["multimedia"] = images
         return entry
@@ -212,8 +212,8 @@ class NodeForms:
 
 
 def _same_content(these: list[Raw], those: list[Raw]) -> bool:
-    if len(these) == 1 == len(those) and these[0].get("text") == those[0]["text"]:
-        return list(these[0]) == ["type", "text"] and these[0]["type"] == "text"
+    if len(these) == 1 == len(those) and list(these[0]) == ["type", "text"] == list(those[0]):
+        return these[0] == those[0]
     return same(these, those)
 
 
@@ -228,10 +228,14 @@ def _read_text(raw: Raw, note: Noter | None) -> str:
     return str(text)
 
 
-def _read_images(media: Any) -> list[Raw]:
+def _media(raw: Raw) -> list[Any]:
+    media = raw.get("multimedia")
+    return media if isinstance(media, list) else []
+
+
+def _read_images(media: list[Any]) -> list[Raw]:
     """Blocks of the pictures; names that are no picture's, and entries of other shapes, stay in the stash."""
-    blocks = [image_block(medium) for medium in media] if isinstance(media, list) else []
-    return [block for block in blocks if block is not None]
+    return [block for medium in media if (block := image_block(medium)) is not None]
 
 
 def image_block(medium: Any) -> Raw | None:
@@ -247,7 +251,8 @@ def image_block(medium: Any) -> Raw | None:
     return block
 
 
-def _medium(block: Raw) -> Raw:
+def medium_of(block: Raw) -> Raw:
+    """The entry of `multimedia` for a picture."""
     caption = block.get("altText")
     return {"file": block["ref"], "caption": caption if isinstance(caption, str) else ""}
 
@@ -327,9 +332,15 @@ def _is_same_time(raw: Raw, created: Any) -> bool:
     return (shown - stamp) % 900 == 0 and abs(shown - stamp) <= 14 * 3600
 
 
-def _marked_content(read: list[Raw], marked: list[Any], media: Any) -> list[Raw]:
+def _is_block(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    return value["type"] != "text" or isinstance(value.get("text"), str)
+
+
+def _marked_content(read: list[Raw], marked: list[Any], media: list[Any]) -> list[Raw]:
     """The marked blocks with the text and the pictures that the entry has now."""
-    if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in marked):
+    if not all(_is_block(block) for block in marked):
         return read
     blocks: list[Raw] = list(marked)
     text = read[0]["text"]
@@ -338,6 +349,8 @@ def _marked_content(read: list[Raw], marked: list[Any], media: Any) -> list[Raw]
         rest = [(at, block) for at, block in enumerate(blocks) if block["type"] != "text"]
         blocks = [block for at, block in rest if at < position]
         blocks += [{"type": "text", "text": text}, *(block for at, block in rest if at >= position)]
-    if [_medium(block) for block in blocks if is_file_image(block)] != (media or []):
+    pictures = [medium_of(block) for block in blocks if is_file_image(block)]
+    shown = [medium for medium in media if medium in pictures or image_block(medium) is not None]
+    if shown != pictures:
         blocks = [*(block for block in blocks if not is_file_image(block)), *read[1:]]
     return blocks

@@ -14,11 +14,12 @@ from loomconv.storage import Source
 from loomconv_plugins.socketteer.facts import Raw
 from loomconv_plugins.socketteer.unfold import link_of
 
-__all__ = ["Parsed", "parse", "relative_of", "shape_of"]
+__all__ = ["FLAT_EXPORT", "Parsed", "parse", "relative_of", "shape_of"]
 
 Shape = Literal["tree", "node", "array", "lines"]
 
-_FLAT_EXPORT: Final = re.compile(rb"\s*\[\s*\{\s*id:\s*['\"]")
+# What the app prints as "flat export": JavaScript, with Python's quotes (dossier §1.2 W5).
+FLAT_EXPORT: Final = re.compile(rb"\s*\[\s*\{\s*id:\s*['\"]")
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _GIVE_TREE: Final = "Give the tree file itself; Loom keeps trees as JSON files with a `root`."
 
@@ -45,7 +46,7 @@ def parse(source: Source, context: ReadContext) -> Parsed:
 
     Raises UnreadableFile for what is no JSON, InvalidDocument for JSON that is no tree.
     """
-    if _FLAT_EXPORT.match(bytes(source.data[:4096])):
+    if FLAT_EXPORT.match(bytes(source.data[:4096])):
         raise InvalidDocument(
             "this is what Loom's flat export prints, not JSON", source=source.name, next_step=_GIVE_TREE
         )

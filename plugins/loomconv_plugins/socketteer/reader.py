@@ -9,6 +9,7 @@ from loomconv.model.builder import TreeBuilder
 from loomconv.model.document import Document
 from loomconv.model.ids import mint_ulid
 from loomconv.storage import Source
+from loomconv_plugins.socketteer.carrier import unpack
 from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, NAMESPACE, PLACEHOLDER, Raw
 from loomconv_plugins.socketteer.identity import Identities
 from loomconv_plugins.socketteer.key_order import OrderTable
@@ -20,7 +21,7 @@ from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, parse_zone
 from loomconv_plugins.socketteer.tree_stash import TreeStash
 from loomconv_plugins.socketteer.unfold import FOLDED_HEAD, Nest, from_links, id_key, unfold
 
-__all__ = ["derived_fields", "read", "split_carrier"]
+__all__ = ["derived_fields", "read"]
 
 # Keys that whole files lack; noted once for the tree instead of on each node.
 _SHARED: Final = ("id", "mutable", "parent_id", "children", "meta")
@@ -46,20 +47,11 @@ def read(source: Source, context: ReadContext) -> Document:
     return Document({"format": "open-loom", "version": "2.0"}, [Reading(parsed, nest, source, context).tree()])
 
 
-def split_carrier(raw: Raw) -> tuple[dict[str, Any], Raw]:
-    """The pivot's extensions that an object of the file carries, without ours, and our mark."""
-    carrier = raw.get(CARRIER)
-    mark = carrier.get(NAMESPACE, {}) if isinstance(carrier, dict) else None
-    if not isinstance(carrier, dict) or not isinstance(mark, dict):
-        return {}, {}  # not made by us; kept as it is
-    return {key: value for key, value in carrier.items() if key != NAMESPACE}, mark
-
-
 def _drop_stand_in(nest: Nest) -> None:
     """Take out the empty node that the writer puts into a tree without nodes, as long as it is empty."""
     if len(nest.raws) == 1 and nest.structural is not None:
         raw = nest.raws[0]
-        if split_carrier(raw)[1].get("standIn") is True and not raw.get("text") and not raw.get("children"):
+        if unpack(raw)[1].get("standIn") is True and not raw.get("text") and not raw.get("children"):
             nest.raws.clear()
             nest.parents.clear()
             nest.above.clear()
@@ -75,7 +67,7 @@ class Reading:
         self.builder: TreeBuilder = context.builder()
         self.kids = nest.kids()
         self.ids = Identities(nest, self.kids, context)
-        self.others, self.mark = split_carrier(parsed.top)
+        self.others, self.mark = unpack(parsed.top)
         self.zones = self._zones()
         own = parsed.top.get("model_responses")
         beside = self._sidecars(source, own) if context.options.get("sidecars", "yes") == "yes" else {}
@@ -160,7 +152,7 @@ class Reading:
         mark: Raw = {}
         core = plain = self.forms.read_core(raw, node_id, note)
         if CARRIER in raw:
-            others, mark = split_carrier(raw)
+            others, mark = unpack(raw)
             if mark:
                 core = self.forms.with_mark(plain, raw, mark, node_id)
         self.cores.append(core)

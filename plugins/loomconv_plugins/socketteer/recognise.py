@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from loomconv.format import Confidence, Probe
 from loomconv_plugins.socketteer.key_order import TOP_ORDER
-from loomconv_plugins.socketteer.parse import relative_of
+from loomconv_plugins.socketteer.parse import FLAT_EXPORT, relative_of
 from loomconv_plugins.socketteer.unfold import LINKS
 
 __all__ = ["recognise"]
@@ -17,13 +16,12 @@ _TELLING: Final = frozenset(TOP_ORDER.keys) - {"root", "tags", "preferences", "f
 # Keys with which others mark their files: token-loom, Loomsidian, MiniLoom, OpenLoom, chat exports.
 _OTHERS: Final = frozenset({"nodes", "loomTree", "trees", "mapping", "messages", "format", "op"})
 _NODE_KEYS: Final = frozenset({"id", "text", "children", "mutable", "alt", *LINKS})
-_FLAT_EXPORT: Final = re.compile(rb"\s*\[\s*\{\s*id:\s*['\"]")
 
 
 def recognise(probe: Probe) -> Confidence | None:
     """How sure it is that a file is a tree of the app, or a relative of one that `read` can explain."""
     value = probe.value
-    if _FLAT_EXPORT.match(probe.head):
+    if FLAT_EXPORT.match(probe.head):
         return Confidence(20, "what Loom's flat export prints; it cannot be read")
     if isinstance(value, list):
         return _recognise_list(value)
@@ -38,6 +36,9 @@ def recognise(probe: Probe) -> Confidence | None:
     relative = relative_of(value)
     if relative is not None:
         return Confidence(20, relative)
+    companions = sorted(_TELLING.intersection(value))
+    if probe.truncated and len(companions) > 1:
+        return Confidence(60, f"{' and '.join(companions[:2])}, with the root further on")
     return _recognise_node(value)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from loomconv.model.document import Tree
-from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, NAMESPACE, OWN_KEYS, Raw
+from loomconv_plugins.socketteer.carrier import pack
+from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, OWN_KEYS, Raw
+from loomconv_plugins.socketteer.frame_switch import with_switch
 from loomconv_plugins.socketteer.items import Items
 from loomconv_plugins.socketteer.key_order import TOP_ORDER, in_order
 from loomconv_plugins.socketteer.refold import ROOT, Mask
+from loomconv_plugins.socketteer.stamps import parse_zone
 from loomconv_plugins.socketteer.tags import hides, with_definitions
-from loomconv_plugins.socketteer.tree_stash import FRAME_PATHS, zone_mark
+from loomconv_plugins.socketteer.tree_stash import zone_mark
 from loomconv_plugins.socketteer.unfold import id_key
 
 __all__ = ["TopLevel"]
@@ -73,16 +76,10 @@ class TopLevel:
         if not made:
             return
         top["model_responses"] = self.items.responses.entries()
-        frame = top.get("frame")
-        if "frame" in top and not isinstance(frame, dict):
-            return
-        preferences = (frame or {}).get("preferences")
-        if preferences is not None and not isinstance(preferences, dict):
-            return
-        if "model_response" in (preferences or {}):
-            return
-        self.mark["added"] = FRAME_PATHS[0 if frame is None else 1 if preferences is None else 2]
-        top["frame"] = {**(frame or {}), "preferences": {**(preferences or {}), "model_response": "save"}}
+        switched, added = with_switch(top)
+        if added is not None:
+            self.mark["added"] = added
+            top["frame"] = switched["frame"]
 
     def _put_selected(self, top: Raw) -> None:
         """The current node, by the raw form if that still means it; where the app would not show it, as a mark."""
@@ -92,9 +89,10 @@ class TopLevel:
         top.pop("selected_node_id", None)
         if current < 0:
             return
-        if self._is_absent("selected_node_id") or self._is_hidden(top.get("tags"), current):
+        nameless = id_key(self.items.current_id) is None
+        if nameless or self._is_absent("selected_node_id") or self._is_hidden(top.get("tags"), current):
             self.mark["current"] = self.tree.nodes.ids[current]
-        elif id_key(self.items.current_id) is not None:
+        else:
             top["selected_node_id"] = self.items.current_id
 
     def _meaning(self, value: Any) -> int:
@@ -114,16 +112,26 @@ class TopLevel:
         graph = self.tree.graph
         return hides(definitions, graph.path(ordinal), self.items.tags, graph.parent)
 
-    def _put_carrier(self, top: Raw) -> None:
+    def _former_mark(self, top: Raw) -> Raw:
+        """What a mark of the file said that was not true, as far as it would not be believed now."""
         former = self.stash.get("mark")
-        mark = {**former, **self.mark} if isinstance(former, dict) else self.mark
-        carried = dict(self.extensions)
+        if not isinstance(former, dict):
+            return {}
+        harmless = {
+            "current": "selected_node_id" in top or former.get("current") not in self.tree.nodes.ids,
+            "zone": parse_zone(former.get("zone")) == self.items.zones.usual,
+            "added": not self.items.responses.made,
+            "shape": not isinstance(former.get("shape"), dict),
+        }
+        return {key: value for key, value in former.items() if harmless.get(key, True)}
+
+    def _put_carrier(self, top: Raw) -> None:
+        mark = {**self._former_mark(top), **self.mark}
         if self.tree.fields.get("extensions") == {}:
             mark = {**mark, EMPTY_EXTENSIONS: True}
-        if mark:
-            carried[NAMESPACE] = mark
-        if carried:
-            top[CARRIER] = carried
+        carrier = pack(self.extensions, mark)
+        if carrier is not None:
+            top[CARRIER] = carrier
         elif CARRIER in self.stash:
             top[CARRIER] = self.stash[CARRIER]
 

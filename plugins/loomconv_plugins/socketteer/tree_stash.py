@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from loomconv_plugins.socketteer.facts import CARRIER, EMPTY_EXTENSIONS, KIDS, OWN_KEYS, Raw
+from loomconv_plugins.socketteer.frame_switch import without_switch
 from loomconv_plugins.socketteer.identity import root_id
 from loomconv_plugins.socketteer.key_order import NODE_ORDER, ROOT_ORDER, TOP_ORDER
 from loomconv_plugins.socketteer.raw_forms import difference, same
@@ -17,13 +18,10 @@ from loomconv_plugins.socketteer.unfold import FOLDED_HEAD, Fold, id_key
 if TYPE_CHECKING:
     from loomconv_plugins.socketteer.reader import Reading
 
-__all__ = ["FRAME_PATHS", "TreeStash", "base_mask", "base_root", "path_text", "zone_mark"]
+__all__ = ["TreeStash", "base_mask", "base_root", "path_text", "zone_mark"]
 
 # Keys of the tree object that the core implies, at least in part.
 _DERIVED: Final = frozenset({"tags", "model_responses", "frame", "selected_node_id", CARRIER})
-# What may have been added so that the app keeps responses, outermost first.
-FRAME_PATHS: Final = ("frame", "frame.preferences", "frame.preferences.model_response")
-_SAVE: Final = {"model_response": "save"}
 
 
 def base_root(first_root: str) -> Raw:
@@ -232,17 +230,18 @@ class TreeStash:
     def _take_responses(self) -> None:
         """Responses as they are, but for those that the writer makes out of nodes; and the frame without its switch."""
         own = self.top.get("model_responses")
-        made = self._made(own) if isinstance(own, dict) else {}
+        former = without_switch(self.top, self.stale.get("added"))
+        made = self._made(own) if isinstance(own, dict) and former is not None else {}
+        if made and former is not None:
+            self.stale.pop("added", None)
+        else:
+            former = self.top
+        if "frame" in former:
+            self.own["frame"] = former["frame"]
         if "model_responses" in self.top:
             rest = {ref: entry for ref, entry in own.items() if ref not in made} if isinstance(own, dict) else own
             if rest or not made:
                 self.own["model_responses"] = rest
-        if "frame" in self.top:
-            frame = self.top["frame"]
-            if made and self.stale.get("added") in FRAME_PATHS:
-                frame = _without_switch(frame, self.stale.pop("added"))
-            if frame is not KIDS:
-                self.own["frame"] = frame
 
     def _made(self, own: Raw) -> dict[str, Made]:
         """The entries that the writer would make again."""
@@ -290,15 +289,3 @@ class TreeStash:
 
 def _is_zone(value: Any) -> bool:
     return value is None or parse_zone(value) is not None
-
-
-def _without_switch(frame: Any, added: str) -> Any:
-    """The frame without the preference that was added to it; KIDS when nothing of it was there before."""
-    preferences = frame.get("preferences") if isinstance(frame, dict) else None
-    if not isinstance(preferences, dict) or preferences.get("model_response") != "save":
-        return frame
-    if preferences == _SAVE and added != FRAME_PATHS[2]:
-        rest = {key: value for key, value in frame.items() if key != "preferences"}
-        return KIDS if not rest and added == FRAME_PATHS[0] else rest
-    kept = {key: value for key, value in preferences.items() if key != "model_response"}
-    return {**frame, "preferences": kept}

@@ -78,7 +78,7 @@ class _TreeWriting:
         layout = replace(self.layout, indent=None) if self.shape == "lines" else self.layout
         items = Items(self.tree, self.stash)
         nesting = Nesting(items, Texts(layout))
-        if self.shape == "node" and nesting.single_root is None and "root" not in self.stash:
+        if self.shape == "node" and items.single_root is None and "root" not in self.stash:
             return False
         kept = Writer()
         if self.shape == "node":
@@ -90,7 +90,7 @@ class _TreeWriting:
         if TopLevel(self.tree, self.stash, items, {}).is_needed():
             return False
         kept.into(out)
-        self._report_texts(items)
+        self._report(items)
         return True
 
     def _write_tree(self, out: Writer) -> None:
@@ -115,7 +115,7 @@ class _TreeWriting:
         if after:
             out.write(texts.comma(1) + texts.members(after, 0))
         out.write(texts.line(0) + b"}")
-        self._report_texts(items)
+        self._report(items)
 
     def _order(self) -> list[Any] | None:
         orders, position = self.stash.get("orders"), self.stash.get("order")
@@ -135,8 +135,17 @@ class _TreeWriting:
             {key: value for key, value in top.items() if key not in first},
         )
 
-    def _report_texts(self, items: Items) -> None:
-        """Texts that the app rewrites when it opens the file (dossier §2.2); not for files that came from it."""
+    def _report(self, items: Items) -> None:
+        """Pictures that the app does not show, and texts that it rewrites (dossier §2.2), unless it wrote them."""
+        for node_id, position in items.inside:
+            self.context.report.add(
+                "loss.block",
+                "The picture is inside the document, and the app shows files only; it is kept aside.",
+                tree=self.tree.id,
+                node=node_id,
+                pointer=f"/content/{position}",
+                value="image",
+            )
         if self.native:
             return
         for node_id in items.rewritten:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import strategies as st
@@ -93,7 +94,7 @@ LEFT_OUT = object()
 
 def chain(*ids: str, **more: Any) -> list[dict[str, Any]]:
     """Nodes one below the other; `more` goes into the last one."""
-    below = dict(zip(ids, ids[1:], strict=False))
+    below = dict(pairwise(ids))
     above = {child: parent for parent, child in below.items()}
     nodes = [entry(each, above.get(each), (below[each],) if each in below else ()) for each in ids]
     nodes[-1].update(more)
@@ -150,8 +151,11 @@ TEXTS = st.text(st.sampled_from('ab "\\/\n\0é\u2028🧵\ud83e'), max_size=5)
 ODD = st.sampled_from([None, True, 0, -0.5, 7, 1e300, "", "x", [], ["a"], {}, {"k": [1, {}]}])
 ANY_ID = st.sampled_from([*IDS, "ghost"])
 TIMES = st.sampled_from(
-    [0, 1, 757000000, 757000000.0, 757000000.25, 757000000.123456, -0.0005, -1, 1735307200, 1735307200123, 1e16, 10**30]
-    + ["2024-12-13T08:00:00Z", "2024-12-13T08:00:00.1234567+02:00", "2024-12-13T08:00:00", "soon"]
+    [
+        *(0, 1, 757000000, 757000000.0, 757000000.25, 757000000.123456, -0.0005, -1),
+        *(1735307200, 1735307200123, 1e16, 10**30),
+        *("2024-12-13T08:00:00Z", "2024-12-13T08:00:00.1234567+02:00", "2024-12-13T08:00:00", "soon"),
+    ]
 )
 
 
@@ -171,7 +175,9 @@ EXTENSIONS = st.fixed_dictionaries(
                     "createdTimeUnknown": st.booleans(),
                     "lastModifiedUnknown": st.just(True),
                     "currentNodeIdUnknown": st.just(True),
-                    "core": st.dictionaries(st.sampled_from(["author", "meta", "createdAt", "title", "x"]), ODD, max_size=2),
+                    "core": st.dictionaries(
+                        st.sampled_from(["author", "meta", "createdAt", "title", "x"]), ODD, max_size=2
+                    ),
                     "stash": ODD,
                     "more": ODD,
                 },
@@ -208,7 +214,9 @@ def raw_files(draw: st.DrawFn) -> dict[str, Any]:
     """A file, odd in every possible way, as long as it has a map of nodes."""
     ids = draw(st.lists(st.sampled_from(IDS), unique=True, max_size=5))
     nodes = {node_id: draw(raw_nodes(node_id)) for node_id in ids}
-    copies = {key: draw(st.one_of(st.just(nodes.get(key, 1)), raw_nodes(key))) for key in draw(st.lists(ANY_ID, max_size=3))}
+    copies = {
+        key: draw(st.one_of(st.just(nodes.get(key, 1)), raw_nodes(key))) for key in draw(st.lists(ANY_ID, max_size=3))
+    }
     raw = {
         "id": draw(_mostly(st.just("T"))),
         "title": draw(_mostly(TEXTS)),
