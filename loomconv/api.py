@@ -196,7 +196,7 @@ class _Reading:
             document.touched = True
         if self.options.tree is not None:
             _choose_tree(document, self.options.tree)
-        _count(document, self.report)
+        _count(document, self.report, Withholder(self.options.without).parts)
 
     def _private_keys(self) -> dict[str, Any]:
         return {each.namespace: each.private_keys() for each in self.registry.formats.values()}
@@ -220,15 +220,16 @@ def _choose_tree(document: Document, wanted: str) -> None:
     document.trees[:] = by_id[:1]
 
 
-def _count(document: Document, report: Report) -> None:
+def _count(document: Document, report: Report, without: frozenset[str]) -> None:
     report.count("trees", len(document.trees))
     report.count("nodes", sum(len(tree.nodes) for tree in document.trees))
     report.count("edges", sum(len(tree.edges) for tree in document.trees))
     report.count("roots", sum(len(tree.roots) for tree in document.trees))
     found = contained_parts(document)
-    found["raw-responses"] = report.counts.get("rawResponses", 0)
+    if not without & {"raw-responses", "raw-bodies", "generation"}:
+        found["raw-responses"] = report.counts.get("rawResponses", 0)
     for part, number in found.items():
-        if number and not report.codes["privacy.withheld"]:
+        if number:
             report.add("privacy.contains", f"The document holds {number} of: {part}; `--without {part}` leaves it out.")
 
 
@@ -299,7 +300,7 @@ def _prepared(
         document.touched = True
     if origin is not None and origin.format == target.name and document.pristine:
         return [document], None
-    document, layout = _with_layouts(document, target, options, registry)
+    document, layout = _with_layouts(document, target, options, report, registry)
     keep = options.residue == "embed"
     parts = project_document(document, target.capabilities, report, keep=keep, derived=target.derived_fields)
     if origin is not None and origin.format == target.name:
@@ -308,14 +309,14 @@ def _prepared(
 
 
 def _with_layouts(
-    document: Document, target: Format, options: ConversionOptions, registry: Registry
+    document: Document, target: Format, options: ConversionOptions, report: Report, registry: Registry
 ) -> tuple[Document, Layout | None]:
     """Note how the source was laid out, for its way home, and take out how the target's file was."""
     extensions = dict(extensions_of(document.fields))
     record = own_record(document.fields)
     known = record.get("layouts")
     layouts = dict(known) if isinstance(known, dict) else {}
-    own = layouts.pop(target.name, None)
+    own = _known_layout(layouts.pop(target.name, None), report)
     origin = document.origin
     if origin is not None and origin.format != target.name and options.residue == "embed":
         usual = registry.formats.get(origin.format)
@@ -324,14 +325,24 @@ def _with_layouts(
     record = {key: value for key, value in record.items() if key != "layouts"}
     if layouts:
         record["layouts"] = layouts
-    extensions.pop(NAMESPACE, None)
-    if record:
-        extensions[NAMESPACE] = record
-    fields = {key: value for key, value in document.fields.items() if key != "extensions"}
-    if extensions:
-        fields["extensions"] = extensions
-    laid_out = Document(fields, document.trees, document.key_order, origin, document.touched)
-    return laid_out, None if own is None else Layout.from_json(own)
+    fields = dict(document.fields)
+    if record or NAMESPACE in extensions:
+        extensions.pop(NAMESPACE, None)
+        fields.pop("extensions", None)
+        if record:
+            extensions[NAMESPACE] = record
+        if extensions:
+            fields["extensions"] = extensions
+    return Document(fields, document.trees, document.key_order, origin, document.touched), own
+
+
+def _known_layout(value: Any, report: Report) -> Layout | None:
+    """A layout that was set aside; one that cannot be read, of a later version perhaps, is passed over."""
+    try:
+        return None if value is None else Layout.from_json(value)
+    except LoomconvError:
+        report.add("restore.foreign", "How the file was laid out cannot be read; the usual layout was used.")
+        return None
 
 
 def _copy(data: Any, sink: Any) -> None:

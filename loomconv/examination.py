@@ -7,8 +7,8 @@ import re
 from typing import Any, cast
 
 from loomconv.media.check import MEDIA_TYPES, MediaChecker
-from loomconv.model.document import Document
-from loomconv.model.types import Node
+from loomconv.model.document import Document, Tree
+from loomconv.model.types import Edge, Node
 from loomconv.options import ConversionOptions
 from loomconv.privacy import drop_secrets
 from loomconv.repair import mend_node
@@ -20,6 +20,11 @@ __all__ = ["Examiner"]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Parts of a node that cannot hold a setting, and so no key or password either.
 _PLAIN_KEYS = frozenset({"id", "content", "author", "createdAt", "editedFrom", "generation", "meta"})
+# The same for what is in these; anything else in them can.
+_KNOWN_MEMBERS = {
+    "author": frozenset({"role", "agentId", "name"}),
+    "meta": frozenset({"bookmarked", "bookmarkLabel", "pruned", "excluded", "tags", "rating", "note"}),
+}
 
 
 class Examiner:
@@ -43,11 +48,12 @@ class Examiner:
         Of a `sound` node, whose core is known to be in shape, only what is beyond the core is looked at.
         """
         kept = node if sound else mend_node(node_id, node, self.report)
-        if not kept.keys() <= _PLAIN_KEYS:
-            kept = self._without_secrets(kept, node_id)
         if sound:
-            self.changed |= kept is not node
+            if not kept.keys() <= _PLAIN_KEYS:
+                kept = self._without_secrets(kept, node_id)
+                self.changed |= kept is not node
             return kept
+        kept = self._without_secrets(kept, node_id)
         for position, block in enumerate(kept["content"]):
             if block["type"] == "text":
                 text = block["text"]
@@ -60,10 +66,20 @@ class Examiner:
         return kept
 
     def _without_secrets(self, node: Node, node_id: str) -> Node:
-        suspects = {key: value for key, value in node.items() if key not in _PLAIN_KEYS}
+        suspects: dict[str, Any] = {key: value for key, value in node.items() if key not in _PLAIN_KEYS}
+        for key, known in _KNOWN_MEMBERS.items():
+            holder: Any = node.get(key)
+            if holder and not holder.keys() <= known:
+                suspects[key] = {name: value for name, value in holder.items() if name not in known}
         cleaned, places = drop_secrets(suspects, keep=self.options.keep_secrets)
         self._report_secrets(places, node=node_id)
-        return cast(Node, {**node, **cleaned}) if cleaned is not suspects else node
+        if cleaned is suspects:
+            return node
+        kept: dict[str, Any] = {key: value for key, value in node.items() if key in _PLAIN_KEYS or key in cleaned}
+        for key, value in cleaned.items():
+            known = _KNOWN_MEMBERS.get(key, frozenset())
+            kept[key] = {name: kept[key][name] for name in kept[key] if name in known} | value if known else value
+        return cast(Node, kept)
 
     def _report_secrets(self, places: list[str], **where: str) -> None:
         kept = self.options.keep_secrets
@@ -105,12 +121,25 @@ class Examiner:
         document.fields = self._clean_fields(document.fields, "")
         for tree in document.trees:
             tree.fields = self._clean_fields(tree.fields, tree.id)
+            self._clean_edges(tree)
         for incident in self.source.incidents:
             code = "media.unsafe-path" if incident.kind == "unsafe-path" else "read.bad-container"
             self.report.add(code, _sentence(incident.message), value=incident.value)
         for name in self.source.members:
             if name not in self._inlined:
                 self.report.add("media.left-behind", value=name)
+
+    def _clean_edges(self, tree: Tree) -> None:
+        changes: dict[int, Edge] = {}
+        for position in tree.edges.rich:
+            edge = tree.edges[position]
+            cleaned, places = drop_secrets(edge, keep=self.options.keep_secrets)
+            self._report_secrets([f"/edges/{position}{place}" for place in places], tree=tree.id)
+            if cleaned is not edge:
+                changes[position] = cleaned
+        if changes:
+            self.changed = True
+            tree.edges = tree.edges.rebuilt(tree.nodes, lambda position: changes.get(position, True))
 
     def _clean_fields(self, fields: dict[str, Any], tree: str) -> dict[str, Any]:
         where = {"tree": tree} if tree else {}

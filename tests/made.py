@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from loomconv import jsontext
 from loomconv.model import Document, Tree, TreeBuilder
+
+# How hard property tests try; `LOOMCONV_TEST_EFFORT=20` is for a long evening.
+_EFFORT = float(os.environ.get("LOOMCONV_TEST_EFFORT", "1"))
+
+
+def examples(count: int) -> settings:
+    """Settings of a property test that looks at about so many examples."""
+    return settings(
+        max_examples=max(1, int(count * _EFFORT)), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+
 
 # -- building and comparing --------------------------------------------------------------------------------------------
 

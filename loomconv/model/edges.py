@@ -97,6 +97,7 @@ class EdgeTable(Sequence[Edge]):
         "more_sources",
         "nodes",
         "parents",
+        "rich",
         "strings",
         "targets",
         "unusable",
@@ -112,6 +113,8 @@ class EdgeTable(Sequence[Edge]):
         self.more_sources: dict[int, tuple[int, ...]] = {}
         # Positions of values that are no edges at all (not an object, no target, no list of sources).
         self.unusable: dict[int, Any] = {}
+        # Positions of edges with anything beyond id, type, time, target and one source.
+        self.rich: list[int] = []
         # Positions of edges that a node's pointer to its parent claims, where the parent is not there.
         self.claims: set[int] = set()
         # Hashes of the edges' own ids: 8 bytes an edge are enough to rule out that two are equal.
@@ -188,6 +191,7 @@ class EdgeTable(Sequence[Edge]):
 
     def _append_value(self, value: Any, block: msgspec.Raw | bytes) -> None:
         self.strings += jsontext.strings_in_value(value)
+        self.rich.append(len(self._blocks))
         if not is_edge(value):
             self.unusable[len(self._blocks)] = value
             self._append_row(block, -1, -1, BROKEN)
@@ -239,7 +243,7 @@ class EdgeTable(Sequence[Edge]):
         for position, block in enumerate(self._blocks):
             if block is None:
                 edge = plain_edge(ids[self.parents[position]], ids[self.targets[position]], self.forms[position])
-                yield jsontext.encode(edge)
+                yield jsontext.encode_plain(edge)
             else:
                 yield block
 

@@ -35,7 +35,7 @@ def _is_secret(key: str, value: Any) -> bool:
         return False
     if looks_secret(value):
         return True
-    name = key.lower().replace("_", "").replace("-", "").replace(" ", "")
+    name = key.lower().replace("_", "").replace("-", "").replace(" ", "").removesuffix("s")
     return name in _NAMES or name.endswith(_NAME_ENDS)
 
 
@@ -57,12 +57,17 @@ def drop_secrets(value: Any, *, keep: bool = False) -> tuple[Any, list[str]]:
                 elif _is_secret(key, item):
                     places.append(_unroll((trail, key)))
         elif isinstance(current, list):
+            name = trail[1] if trail is not None else ""
             for position, item in enumerate(current):
-                if isinstance(item, dict | list) and item:
-                    stack.append((item, (trail, position)))
+                if isinstance(item, dict | list):
+                    if item:
+                        stack.append((item, (trail, position)))
+                elif _is_secret(name if isinstance(name, str) else "", item):
+                    places.append(_unroll((trail, position)))
     if not places:
         return value, []
-    places.sort(key=lambda place: [str(step) for step in place])
+    # Where two places part they are in one container, so that only like steps are compared.
+    places.sort()
     if not keep:
         value = _without(value, places)
     return value, ["".join(f"/{_escape(step)}" for step in place) for place in places]
@@ -87,7 +92,8 @@ def _without(value: Any, places: list[tuple[str | int, ...]]) -> Any:
         return copies[id(container)]
 
     result = copied(value)
-    for place in places:
+    # From the end, so that positions in lists hold until their turn comes.
+    for place in reversed(places):
         container = result
         for step in place[:-1]:
             container[step] = copied(container[step])

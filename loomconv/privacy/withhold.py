@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from loomconv.errors import UsageFault
 from loomconv.model.document import Document
+from loomconv.model.record import NAMESPACE
 from loomconv.model.types import Node
 from loomconv.report import Report
 
@@ -22,6 +23,12 @@ PARTS: dict[str, str] = {
     "private": "system-context, agent-prompts and raw-bodies together",
 }
 _PRIVATE = frozenset({"system-context", "agent-prompts", "raw-bodies"})
+# Where the hub keeps such parts when a repair had to take them out of their place.
+_KEPT_ASIDE = {
+    "system-context": ("originalSystemContext",),
+    "agent-prompts": ("originalAgents",),
+    "raw-responses": ("original.generation",),
+}
 
 
 class Withholder:
@@ -43,15 +50,11 @@ class Withholder:
         if "private" in chosen:
             chosen |= _PRIVATE
         self.parts = frozenset(chosen)
-        aliases = {"raw-responses": "raw-bodies"} if "raw-bodies" in chosen else {}
+        # Recorded responses go with the bodies that they hold, and with everything about the generation.
+        going = chosen | ({"raw-responses"} if chosen & {"raw-bodies", "generation"} else set())
         self._private = {
-            namespace: [
-                tuple(path.split("."))
-                for part, paths in by_part.items()
-                if part in chosen or aliases.get(part) in chosen
-                for path in paths
-            ]
-            for namespace, by_part in (private_keys or {}).items()
+            namespace: [tuple(path.split(".")) for part, paths in by_part.items() if part in going for path in paths]
+            for namespace, by_part in {**(private_keys or {}), NAMESPACE: _KEPT_ASIDE}.items()
         }
         self._private = {namespace: paths for namespace, paths in self._private.items() if paths}
 
@@ -62,9 +65,7 @@ class Withholder:
         document.touched = True
         self._apply_fields(document.fields, report)
         for tree in document.trees:
-            self._apply_fields(tree.fields, report)
-            if "system-context" in self.parts and tree.fields.pop("systemContext", None) is not None:
-                report.add("privacy.withheld", "The tree's system prompt was left out.", tree=tree.id)
+            self._apply_fields(tree.fields, report, tree=tree.id)
             if self._private or self.parts & {"raw-responses", "raw-bodies", "generation", "extensions"}:
                 tree.nodes = tree.nodes.transformed(self._withhold_node)
                 tree.edges = tree.edges.over(tree.nodes)
@@ -75,7 +76,9 @@ class Withholder:
                 tree.edges = type(tree.edges).from_edges(tree.nodes, edges)
         report.add("privacy.withheld", f"Left out as asked for: {', '.join(sorted(self.parts))}.")
 
-    def _apply_fields(self, fields: dict[str, Any], report: Report) -> None:
+    def _apply_fields(self, fields: dict[str, Any], report: Report, tree: str | None = None) -> None:
+        if "system-context" in self.parts and fields.pop("systemContext", None) is not None:
+            report.add("privacy.withheld", "The tree's system prompt was left out.", tree=tree)
         if "extensions" in self.parts:
             fields.pop("extensions", None)
         elif self._private and isinstance(fields.get("extensions"), dict):

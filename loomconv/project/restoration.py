@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import EdgeTable, is_edge
-from loomconv.model.record import extensions_of, own_record
+from loomconv.model.record import extensions_of, own_record, with_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
 from loomconv.project.notes import notes_in, stray_notes, with_notes
@@ -76,10 +76,13 @@ def _restore_document_fields(document: Document, report: Report) -> None:
 
 def _restored(holder: dict[str, Any], report: Report, where: dict[str, str]) -> dict[str, Any]:
     """The object with its residue put back, key by key, as far as what was written came back unchanged."""
-    holder, found = detach(holder, "residue", "written")
+    detached, found = detach(holder, "residue", "written")
     taken, written = found.get("residue"), found.get("written")
     if not isinstance(taken, dict) or not isinstance(written, dict):
+        if found:
+            report.add("restore.foreign", **where)  # type: ignore[arg-type]
         return holder
+    holder = detached
     restored = dict(holder)
     for key, value in taken.items():
         if key == "extensions" and isinstance(value, dict) and value:
@@ -139,7 +142,8 @@ def _with_listed_notes(roots: list[str], taken: Any, notes: set[str]) -> list[st
 def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written: Any, report: Report) -> dict[str, Any]:
     """The tree's fields with the taken values, as far as what was written came back unchanged."""
     if not isinstance(taken, dict) or not isinstance(written, dict):
-        return tree.fields
+        report.add("restore.foreign", tree=tree.id)
+        return with_record(tree.fields, residue=taken, written=written)
     restored = dict(tree.fields)
     for key, value in taken.items():
         present = tree.fields if key == "extensions" else came_back
@@ -206,6 +210,7 @@ class _NodeRestorer:
         holder, found = detach(cast("dict[str, Any]", node), "residue", "written")
         taken, written = found["residue"], found.get("written")
         if not isinstance(taken, dict) or not isinstance(written, dict):
+            report.add("restore.foreign", tree=self._tree, node=node_id)
             return node
         restored = dict(holder)
         for key, value in taken.items():

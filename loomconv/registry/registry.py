@@ -58,6 +58,9 @@ class Registry:
         for each in found:
             if not isinstance(each, Format):
                 raise PluginFault(f"plugin {name!r} registers {each!r}, which is no Format")
+            missing = [key for key in ("name", "title", "namespace") if not isinstance(getattr(each, key, None), str)]
+            if missing:
+                raise PluginFault(f"a format of the plugin {name!r} lacks the attribute {', '.join(missing)}")
             if each.name in self.formats:
                 raise PluginFault(f"plugin {name!r} registers the format {each.name!r} a second time")
             self.formats[each.name] = each

@@ -89,8 +89,10 @@ class Report:
         self.counts[name] = self.counts.get(name, 0) + number
 
     def losses(self) -> int:
-        """How many things the target cannot hold."""
-        return sum(number for code, number in self.codes.items() if code.startswith("loss."))
+        """How many things the target cannot hold; trees that go to files of their own are not lost."""
+        return sum(
+            number for code, number in self.codes.items() if code.startswith("loss.") and code != "loss.extra-tree"
+        )
 
     def of_severity(self, severity: Severity) -> Iterator[Finding]:
         """The kept findings of one severity."""

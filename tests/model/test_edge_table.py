@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from loomconv.model import EdgeTable, NodeIndex, plain_edge, primary_source
 from loomconv.model.edges import ANNOTATION, BROKEN, CONTINUATION, ID_ABSENT, ODD, ROLE_ABSENT, derived_edge_id
-from tests.made import link, node, note_edge, tree_of, trees
+from tests.made import examples, link, node, note_edge, tree_of, trees
 
 
 def index_of(*ids: str) -> NodeIndex:
@@ -81,7 +81,7 @@ def test_an_edge_with_anything_of_its_own_is_odd_and_kept(edge: dict[str, Any]) 
     assert table.kinds[0] != BROKEN
 
 
-@settings(max_examples=80, deadline=None)
+@examples(20)
 @given(trees())
 def test_edges_come_back_as_they_were(value: dict[str, Any]) -> None:
     """OL2-4.2-keep, OL2-4.4-ext, OL2-2-unknown."""

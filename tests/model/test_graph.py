@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from loomconv.model import EdgeTable, Graph, NodeIndex, Tree, primary_source
-from tests.made import link, node, note_edge, tree_of, trees
+from tests.made import examples, link, node, note_edge, tree_of, trees
 
-SETTINGS = settings(max_examples=120, deadline=None)
+SETTINGS = examples(30)
 
 
 class Naive:

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loomconv import jsontext
 from loomconv.model import NodeIndex, plain_text
-from tests.made import node, trees
+from tests.made import examples, node, trees
 
 
 class Counting:
@@ -138,7 +138,7 @@ def test_insertion_takes_the_position_in_the_result(position: int, order: str) -
     assert plain_text(inserted["n"]) == "new"
 
 
-@settings(max_examples=40, deadline=None)
+@examples(10)
 @given(st.sets(st.integers(0, 7), min_size=1), st.integers(0, 5))
 def test_insertion_undoes_removal(gone: set[int], extra: int) -> None:
     index = NodeIndex()
@@ -150,7 +150,7 @@ def test_insertion_undoes_removal(gone: set[int], extra: int) -> None:
     assert list(rest.with_inserted(removed)) == ids
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15)
 @given(trees())
 def test_nodes_come_back_as_they_were(value: dict[str, Any]) -> None:
     index = NodeIndex()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loomconv.model import Document, EdgeTable, Tree, plain_text
@@ -15,7 +15,19 @@ from loomconv.project import project_document, restore_document
 from loomconv.project.restoration import join_parts, part_of
 from loomconv.repair import mend_node, repair_document
 from loomconv.report import Report
-from tests.made import as_json, document_from, document_of, link, node, note_edge, spelled, tree_json, tree_of, trees
+from tests.made import (
+    as_json,
+    document_from,
+    document_of,
+    examples,
+    link,
+    node,
+    note_edge,
+    spelled,
+    tree_json,
+    tree_of,
+    trees,
+)
 from tests.project.journeys import KEEPING, through_file
 
 STRICT = KEEPING["strict tree"]
@@ -410,7 +422,7 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(50)
 @given(value=trees(max_nodes=3), junk=JUNK, place=st.sampled_from(["document", "tree", "node"]))
 def test_whatever_stands_in_the_residue_there_is_a_document(value: dict[str, Any], junk: Any, place: str) -> None:
     whole = {"format": "open-loom", "version": "2.0", "trees": [value]}

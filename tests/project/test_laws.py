@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from loomconv.capabilities import Capabilities
 from loomconv.model import Document
 from loomconv.project import project_document, restore_document
 from loomconv.report import Report
-from tests.made import as_json, document_from, documents, spelled
+from tests.made import as_json, document_from, documents, examples, spelled
 from tests.project.journeys import FORGETTING, KEEPING, assert_fits, derived, there_and_back, through_file
 
-SETTINGS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = examples(6)
 
 
 def comparable(document: Document) -> dict[str, Any]:

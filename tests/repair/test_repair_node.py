@@ -6,12 +6,12 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from loomconv.model.record import own_record
-from loomconv.report import Report
 from loomconv.repair import mend_node
-from tests.made import JUNK, documents, node
+from loomconv.report import Report
+from tests.made import JUNK, documents, examples, node
 
 
 def mended(value: dict[str, Any], node_id: str = "a") -> tuple[dict[str, Any], Report]:
@@ -147,7 +147,7 @@ def test_what_the_specification_allows_is_left_alone(value: dict[str, Any]) -> N
     assert not report.findings
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15)
 @given(documents())
 def test_valid_nodes_are_the_very_same_object(value: dict[str, Any]) -> None:
     for tree in value["trees"]:
@@ -157,7 +157,7 @@ def test_valid_nodes_are_the_very_same_object(value: dict[str, Any]) -> None:
             assert not report.codes
 
 
-@settings(max_examples=150, deadline=None)
+@examples(37)
 @given(JUNK, JUNK, JUNK, JUNK)
 def test_mending_twice_changes_nothing_more(first: Any, second: Any, third: Any, fourth: Any) -> None:
     value = {

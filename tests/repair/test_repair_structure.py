@@ -7,14 +7,26 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from loomconv.model import Document, Tree
 from loomconv.model.edges import BROKEN, CONTINUATION
 from loomconv.model.record import own_record
 from loomconv.repair import mend_node, repair_document
 from loomconv.report import Report
-from tests.made import as_json, damaged, document_from, document_of, documents, link, node, note_edge, spelled, tree_of
+from tests.made import (
+    as_json,
+    damaged,
+    document_from,
+    document_of,
+    documents,
+    examples,
+    link,
+    node,
+    note_edge,
+    spelled,
+    tree_of,
+)
 
 
 def repaired(*trees: Tree, **fields: Any) -> tuple[Document, Report]:
@@ -399,7 +411,7 @@ def leaves(value: Any) -> Iterator[bytes]:
             yield spelled(item)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(37)
 @given(documents())
 def test_a_valid_document_is_left_alone(value: dict[str, Any]) -> None:
     document, report = document_from(value), Report()
@@ -409,7 +421,7 @@ def test_a_valid_document_is_left_alone(value: dict[str, Any]) -> None:
     assert spelled(as_json(document)) == spelled(value)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(62)
 @given(damaged())
 def test_whatever_comes_is_mended_and_a_second_repair_has_nothing_to_do(value: dict[str, Any]) -> None:
     """OL2-4.1-repair, OL2-2-lenient."""
@@ -430,7 +442,7 @@ def test_whatever_comes_is_mended_and_a_second_repair_has_nothing_to_do(value: d
     assert set(leaves(value)) - kept <= {spelled(None)}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(15)
 @given(damaged())
 def test_repair_is_the_same_every_time(value: dict[str, Any]) -> None:
     results = []

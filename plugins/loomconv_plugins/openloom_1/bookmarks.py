@@ -3,7 +3,8 @@
 The tree's stash keeps, under `bookmarkedNodes`, how the file's map differs from the copies that the flags imply, by id:
 
     {"set": {…}, "absent": […]}   the copy has these values and lacks these keys of the node
-    {"is": …}                     an entry that is no copy of a node
+    {"is": …}                     an entry that is no copy of its node, since it is no object (or the node is none)
+    {"stray": …}                  an entry under an id that no node has
     {"missing": true}             a bookmarked node without a copy
 
 A map that is no object is kept as it is in the same place.

@@ -85,8 +85,8 @@ def plain_ms(number: float) -> int | None:
     """
     if not 0 <= number <= LATEST_REFERENCE_SECOND:
         return None
-    if type(number) is int:
-        return number * 1000
+    if type(number) is not float:
+        return number * 1000 if type(number) is int else None
     micro = int(number * 1e6 + 0.5)
     # Doubles below 2**33 lie closer together than a microsecond: equality means that these are all the decimals.
     return micro // 1000 if micro / 1e6 == number else None

@@ -1,16 +1,17 @@
 """The raw form of links, kept in the tree's stash under `links`, and whether it still says what the tree says.
 
 An entry, by id of the node, has the raw `parentId` and `childrenIds` and the `absent` ones of the two, as far as they
-differ from what the writer would put there. Links of one node bear upon others, hence they are judged together.
+differ from what the writer would put there, and the ids in them that were `missing` in the file. Links of one node bear
+upon others, hence they are judged together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from loomconv.model.document import Tree
-from loomconv_plugins.openloom_1.links import Claims, Links, child_ids, settle
+from loomconv_plugins.openloom_1.links import Claims, Links, child_ids, named_ids, settle
 from loomconv_plugins.openloom_1.shape import id_of
 
 __all__ = ["usable_links"]
@@ -27,7 +28,11 @@ def usable_links(kept: Any, tree: Tree, root: str | None, time_of: Callable[[int
     if not isinstance(kept, dict):
         return {}
     nodes, graph = tree.nodes, tree.graph
-    entries = {node_id: entry for node_id, entry in kept.items() if node_id in nodes and isinstance(entry, dict)}
+    entries = {
+        node_id: entry
+        for node_id, entry in kept.items()
+        if node_id in nodes and isinstance(entry, dict) and _names_nobody_new(entry, nodes)
+    }
     rootlike = {
         node_id
         for node_id, entry in entries.items()
@@ -51,6 +56,13 @@ def usable_links(kept: Any, tree: Tree, root: str | None, time_of: Callable[[int
     if not _contradicted(entries, tree, actual, root, time_of):
         return entries
     return {node_id: entry for node_id, entry in entries.items() if node_id in rootlike}
+
+
+def _names_nobody_new(entry: dict[str, Any], nodes: Container[str]) -> bool:
+    """Whether the ids that name no node did so in the file, too: not those of nodes that are gone since then."""
+    missing = entry.get("missing")
+    known = missing if isinstance(missing, list) else ()
+    return all(each in nodes or each in known for each in named_ids(entry))
 
 
 def _is_absent(entry: dict[str, Any], key: str) -> bool:

@@ -62,7 +62,7 @@ class Lens:
     known: frozenset[str]
     stash_keys: frozenset[str]
     date: tuple[str, str, str]
-    # Types of the core's values, `NoneType` among them where there may be none.
+    # Types of the core's values, `NoneType` among them where a mark may say that there is none.
     kinds: Mapping[str, tuple[type, ...]]
 
     # -- reading -----------------------------------------------------------------------------------------------

@@ -6,13 +6,23 @@ counts. Everything here is linear in nodes and entries, and iterative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from loomconv_plugins.openloom_1.shape import MISSING, id_of, same_json
 
-__all__ = ["Claims", "Links", "child_ids", "derived_current", "in_depth_order", "next_on_path", "raw_links", "settle"]
+__all__ = [
+    "Claims",
+    "Links",
+    "child_ids",
+    "derived_current",
+    "in_depth_order",
+    "named_ids",
+    "next_on_path",
+    "raw_links",
+    "settle",
+]
 
 # Takes a finding about the node at a position: code, message, JSON pointer below the node, value.
 Found = Callable[[int, str, str, str, Any], None]
@@ -130,7 +140,7 @@ class _Settlement:
                 elif self.parents[ordinal] is None and child != self.root and child != node_id:
                     listers.setdefault(ordinal, position)
         # A file in which no node names a parent just has its links in one place.
-        both_ways = any(parent is not None for parent in claims.parents)
+        both_ways = any(parent is not None for parent in self.parents)
         for ordinal, position in listers.items():
             self.parents[ordinal] = claims.ids[position]
             if claims.parents[ordinal] is not None:
@@ -223,8 +233,11 @@ def derived_current(
     return None if node_id == root else node_id
 
 
-def raw_links(raw: dict[str, Any], parent: str | None, children: list[str]) -> dict[str, Any]:
-    """What a node's object says of its links otherwise than would be written: its entry in the stash."""
+def raw_links(raw: dict[str, Any], parent: str | None, children: list[str], nodes: Container[str]) -> dict[str, Any]:
+    """What a node's object says of its links otherwise than would be written: its entry in the stash.
+
+    `missing` are the ids in it that name no node of the file.
+    """
     entry: dict[str, Any] = {}
     absent = []
     if "parentId" not in raw:
@@ -235,4 +248,13 @@ def raw_links(raw: dict[str, Any], parent: str | None, children: list[str]) -> d
         absent.append("childrenIds")
     elif not same_json(raw["childrenIds"], children):
         entry["childrenIds"] = raw["childrenIds"]
-    return {**entry, "absent": absent} if absent else entry
+    if absent:
+        entry["absent"] = absent
+    missing = sorted({each for each in named_ids(entry) if each not in nodes})
+    return {**entry, "missing": missing} if missing else entry
+
+
+def named_ids(entry: dict[str, Any]) -> list[str]:
+    """The ids that an entry of the stash names."""
+    parent = id_of(entry.get("parentId"))
+    return [*child_ids(entry.get("childrenIds")), *([] if parent is None else [parent])]

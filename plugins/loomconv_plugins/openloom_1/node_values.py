@@ -160,7 +160,7 @@ NODE = Lens(
     kinds={
         "content": (list,),
         "author": (dict,),
-        "createdAt": (str, NoneType),
+        "createdAt": (str,),
         "meta": (dict, NoneType),
         "generation": (dict, NoneType),
     },

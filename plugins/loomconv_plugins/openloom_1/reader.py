@@ -113,7 +113,8 @@ class _Reading:
         for position, node_id in enumerate(ids):
             if links.agreed and node_id not in self.intake.values and node_id not in self.intake.null_parents:
                 continue
-            entry = raw_links(self._raw_links(position), links.parents[position], links.children[position])
+            raw = self._raw_links(position)
+            entry = raw_links(raw, links.parents[position], links.children[position], claims.ordinals)
             if entry:
                 kept[node_id] = entry
         if kept:
@@ -201,12 +202,12 @@ class _Reading:
             current: str | None = named
         else:
             current = self._chain_end(root)
-            if raw is not MISSING and raw is not None:
+            if raw is not MISSING and raw is not None and raw != (current or root or ""):
                 message = "The current node is not in the file; the remembered path was followed instead."
                 self._found("repair.bad-current", message, "/currentNodeId", raw)
         if raw is MISSING:
             self.absent.append("currentNodeId")
-        elif not same_json(raw, current) or raw is None:
+        elif not same_json(raw, current or root or ""):
             self.stash["currentNodeId"] = raw
         return current
 
@@ -246,7 +247,8 @@ class _Reading:
         if raw is None or (ordinal is not None and self.links.parents[ordinal] == node_id):
             self.remembered[node_id] = {"rememberedChildId": raw}
             return
-        if isinstance(raw, str):
+        # A child that the list names, too, has been reported there.
+        if isinstance(raw, str) and raw not in self.claims.children[position]:
             message = "rememberedChildId names no child of the node; it was kept aside."
             self._found_at(node_id)("read.remembered-child", message, "/rememberedChildId", raw)
         self.remembered[node_id] = {"strayRememberedChildId": raw}
@@ -269,7 +271,7 @@ class _Reading:
         kept: dict[str, dict[str, Any]] = {}
         for node_id in copies:
             if node_id not in self.claims.ordinals:
-                kept[node_id] = {"is": self.intake.copy(node_id)}
+                kept[node_id] = {"stray": self.intake.copy(node_id)}
                 message = "A bookmark is of a node that is not in the file; it was kept aside."
                 self._found("read.bookmark-disagree", message, f"/bookmarkedNodes/{node_id}", None)
                 continue

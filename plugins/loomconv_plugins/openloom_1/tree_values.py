@@ -92,8 +92,8 @@ TREE = Lens(
         {*TREE_VALUE_KEYS, "absent", "unknown", "extensions", "links", "bookmarkedNodes", "timezone", "ids"}
     ),
     date=("lastModified", "updatedAt", "lastModifiedUnknown"),
-    kinds=dict.fromkeys(
-        ("id", "title", "description", "mode", "systemContext", "updatedAt"),
-        (str, NoneType),
-    ),
+    kinds={
+        **dict.fromkeys(("id", "title", "description", "mode", "systemContext"), (str, NoneType)),
+        "updatedAt": (str,),
+    },
 )

@@ -206,9 +206,9 @@ class _Writing:
                 out.member("bookmarkedNodes", out.block_of(value))
             return
         strangers = {
-            node_id: kept["is"]
+            node_id: kept["stray"]
             for node_id, kept in self.bookmarks.differences.items()
-            if "is" in kept and node_id not in self.tree.nodes
+            if "stray" in kept and node_id not in self.tree.nodes
         }
         if not self.copies and not strangers:
             out.member("bookmarkedNodes", out.block_of({}))

@@ -164,7 +164,7 @@ class _Writer:
             self.out.add(self.layout.empty_container("{}", 3).encode())
             return
         self._open("{", 3)
-        self._entries(((jsontext.encode(key), self._node_block(tree, key)) for key in tree.nodes.ids), 4)
+        self._entries(((jsontext.encode_plain(key), self._node_block(tree, key)) for key in tree.nodes.ids), 4)
         self._close("}", 3, lines=True)
 
     def _node_block(self, tree: Tree, node_id: str) -> bytes | msgspec.Raw:

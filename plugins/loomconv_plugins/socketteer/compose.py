@@ -31,7 +31,7 @@ class Composer:
 
     def __init__(self, forms: NodeForms, shared: Collection[str], orders: Sequence[Any], *, strict: bool) -> None:
         self.forms = forms
-        self.shared = frozenset(shared) - (_NEEDED if strict else frozenset())
+        self.shared = frozenset() if strict else frozenset(shared)
         self.orders = orders
         self.strict = strict
 

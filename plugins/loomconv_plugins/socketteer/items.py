@@ -222,7 +222,7 @@ class Items:
         return self._root_stash().get("id") if tail == ROOT else self.written_id(tail)
 
     def _text_of(self, ordinal: int) -> str:
-        """The node's own text; remembered, since the masks of a tree hoisted again and again have long parts in common."""
+        """The node's own text; remembered, since the masks of a tree that was hoisted often share long parts."""
         text = self._texts.get(ordinal)
         if text is None:
             node = self.tree.nodes[self.tree.nodes.ids[ordinal]]

@@ -137,7 +137,7 @@ class NodeForms:
         if "createdAt" in mark and _is_same_time(raw, mark["createdAt"]):
             marked.created = mark["createdAt"]
         meta = mark.get("meta")
-        if isinstance(meta, dict) and sorted(_base_tags(meta) or ()) == sorted(_base_tags(core.meta) or ()):
+        if isinstance(meta, dict) and sorted(_base_tags(meta) or ()) == sorted(_names(raw)):
             marked.meta = meta
         generation = mark.get("generation")
         if isinstance(generation, dict) and same(raw.get("generation"), self.reference(generation, node_id)):
@@ -275,15 +275,23 @@ def _source_of(author: Raw) -> str:
     return SOURCE_OF_ROLE.get(role, "prompt") if isinstance(role, str) else "prompt"
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _names(raw: Raw) -> list[str]:
+    """The names of an entry's tags, and of its old flags that are true."""
+    listed = raw.get("tags")
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    return [*names, *(flag for flag in LEGACY_FLAGS if flag in raw and raw[flag] and flag not in names)]
+
+
 def _read_flags(raw: Raw, note: Noter | None) -> Raw | None:
     """Bookmark and tags; of the flags of 2021 only true ones count."""
-    listed = raw.get("tags")
-    names: list[str] = []
-    if isinstance(listed, list):
-        names = [name for name in listed if isinstance(name, str)]
-    if note is not None and listed is not None and (not isinstance(listed, list) or len(names) != len(listed)):
+    listed = raw.get("tags", [])
+    if note is not None and not (listed is None or (isinstance(listed, list) and all(map(_is_text, listed)))):
         note("read.bad-value", "tags is no list of names; the rest was kept aside.", "/tags", None)
-    names += [flag for flag in LEGACY_FLAGS if flag in raw and raw[flag] and flag not in names]
+    names = _names(raw)
     if not names:
         return None
     meta: Raw = {}

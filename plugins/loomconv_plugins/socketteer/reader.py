@@ -74,7 +74,10 @@ class Reading:
         self.responses = Responses(own, beside)
         self.forms = NodeForms(self.zones, self.responses)
         self.table = OrderTable()
-        self.shared = [key for key in _SHARED if nest.raws and not any(key in raw for raw in nest.raws)]
+        self.shared: list[str] = []
+        # A tree object that stands for another shape says in its mark what is to be left out there.
+        if nest.raws and not isinstance(self.mark.get("shape"), dict):
+            self.shared = [key for key in _SHARED if not any(key in raw for raw in nest.raws)]
         # The key by which a flat list names parents.
         self.link = "parent_id"
         if parsed.flat and "parent_id" in self.shared and any("parentId" in raw for raw in nest.raws):

@@ -31,11 +31,13 @@ _EARLIEST: Final = -2 * _SECOND
 _LATEST: Final = 300 * _SECOND
 
 
-@lru_cache(maxsize=1024)
 def parse_stamp(text: Any) -> int | None:
     """The stamp of `YYYY-MM-DD-HH.MM.SS`, None when the text is none (or no text)."""
-    if type(text) is not str:
-        return None
+    return _seconds(text) if type(text) is str else None
+
+
+@lru_cache(maxsize=1024)
+def _seconds(text: str) -> int | None:
     match = _STAMP.fullmatch(text) or _FORK_STAMP.fullmatch(text)
     if match is None:
         return None

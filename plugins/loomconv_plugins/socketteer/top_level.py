@@ -13,7 +13,7 @@ from loomconv_plugins.socketteer.key_order import TOP_ORDER, in_order
 from loomconv_plugins.socketteer.refold import ROOT, Mask
 from loomconv_plugins.socketteer.stamps import parse_zone
 from loomconv_plugins.socketteer.tags import hides, with_definitions
-from loomconv_plugins.socketteer.tree_stash import zone_mark
+from loomconv_plugins.socketteer.tree_stash import SHAPE_KEYS, zone_mark
 from loomconv_plugins.socketteer.unfold import id_key
 
 __all__ = ["TopLevel"]
@@ -51,7 +51,7 @@ class TopLevel:
             top["chapters"] = self.items.chapters
         self.mark.update(zone_mark(self.items.zones, stash))
         if forced:
-            self.mark["shape"] = {key: stash[key] for key in ("shape", "flat", "link") if key in stash}
+            self.mark["shape"] = {key: stash[key] for key in SHAPE_KEYS if key in stash}
         self._put_carrier(top)
         return in_order(top, TOP_ORDER, self.items.orders, None if forced else stash.get("order"))
 

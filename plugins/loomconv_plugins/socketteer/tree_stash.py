@@ -18,8 +18,10 @@ from loomconv_plugins.socketteer.unfold import FOLDED_HEAD, Fold, id_key
 if TYPE_CHECKING:
     from loomconv_plugins.socketteer.reader import Reading
 
-__all__ = ["TreeStash", "base_mask", "base_root", "path_text", "zone_mark"]
+__all__ = ["SHAPE_KEYS", "TreeStash", "base_mask", "base_root", "path_text", "zone_mark"]
 
+# What a file says of its shape; a tree object that stands for another shape has it in its mark.
+SHAPE_KEYS: Final = ("shape", "flat", "link", "nodesLack")
 # Keys of the tree object that the core implies, at least in part.
 _DERIVED: Final = frozenset({"tags", "model_responses", "frame", "selected_node_id", CARRIER})
 
@@ -91,7 +93,7 @@ class TreeStash:
             own["shape"] = parsed.shape
         elif isinstance(self.reading.mark.get("shape"), dict):
             marked = self.stale.pop("shape")
-            own.update((key, marked[key]) for key in ("shape", "flat", "link") if key in marked)
+            own.update((key, marked[key]) for key in SHAPE_KEYS if key in marked)
         if parsed.flat:
             own["flat"] = True
             if self.reading.link != "parent_id":
@@ -101,7 +103,7 @@ class TreeStash:
             message = "Among the nodes are things that are no objects; they were kept aside."
             self.reading.context.report.add("read.bad-value", message, pointer="")
         if self.reading.shared:
-            own["nodesLack"] = self.reading.shared
+            own.setdefault("nodesLack", self.reading.shared)
         if self.nest.structural is not None:
             self._take_root(self.nest.structural, roots)
         elif parsed.shape in ("tree", "node"):

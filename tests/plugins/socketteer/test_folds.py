@@ -14,7 +14,14 @@ def mask(head: dict[str, Any], tail: str, text: str, *children: dict[str, Any], 
         child["parent_id"] = "mask-" + tail
     head["parent_id"] = None
     raw = {"id": "mask-" + tail, "text": text, "children": list(children), "mutable": False}
-    return {**raw, "masked_head": head, "tail_id": tail, "text_attributes": {"nav_preview": "x"}, "visited": True, **more}
+    return {
+        **raw,
+        "masked_head": head,
+        "tail_id": tail,
+        "text_attributes": {"nav_preview": "x"},
+        "visited": True,
+        **more,
+    }
 
 
 def zipped() -> dict[str, Any]:

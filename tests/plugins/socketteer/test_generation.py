@@ -8,12 +8,31 @@ from typing import Any
 import pytest
 
 from loomconv import jsontext
-from tests.plugins.socketteer.harness import OWN, back, document, entry, file, node, nodes_of, notices, read, tree_of, write, written
+from tests.plugins.socketteer.harness import (
+    OWN,
+    back,
+    document,
+    entry,
+    file,
+    node,
+    nodes_of,
+    notices,
+    read,
+    tree_of,
+    write,
+    written,
+)
 
 
 def response(ref: str, model: str | None = "davinci", *texts: str) -> dict[str, Any]:
     completions = [{"text": text, "finishReason": "stop", "tokens": []} for text in texts]
-    return {"id": ref, "model": model, "timestamp": "x", "prompt": {"text": "p", "tokens": None}, "completions": completions}
+    return {
+        "id": ref,
+        "model": model,
+        "timestamp": "x",
+        "prompt": {"text": "p", "tokens": None},
+        "completions": completions,
+    }
 
 
 def generated(node_id: str, text: str, index: int = 0, *children: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -28,7 +47,9 @@ def test_a_reference_that_leads_nowhere() -> None:
 
 
 def test_a_recorded_response() -> None:
-    value = file(generated("a", "one", 0), generated("b", "two", 1), model_responses={"r": response("r", "m", "one", "two")})
+    value = file(
+        generated("a", "one", 0), generated("b", "two", 1), model_responses={"r": response("r", "m", "one", "two")}
+    )
     nodes = nodes_of(value)
     assert nodes["b"]["generation"] == {"model": "m", "requestId": "r", "completionIndex": 1}
     assert nodes["a"]["author"] == {"role": "model"}
@@ -144,7 +165,14 @@ def test_foreign_models_become_responses_and_go_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "frame", [{}, {"preferences": {}}, {"preferences": {"autosave": True}}, {"preferences": {"model_response": "discard"}}, None]
+    "frame",
+    [
+        {},
+        {"preferences": {}},
+        {"preferences": {"autosave": True}},
+        {"preferences": {"model_response": "discard"}},
+        None,
+    ],
 )
 def test_the_frame_comes_back_as_it_was(frame: Any) -> None:
     document_, _ = read(file(entry("a"), frame=frame))

@@ -37,7 +37,11 @@ def test_any_other_root_is_a_node(root: dict[str, Any]) -> None:
         entry("a", "A", entry("b", "B")),
         [entry("a", "A", entry("b", "B")), entry("c", "C")],
         {"text": "A", "children": [{"text": "B", "children": []}]},
-        [{"id": "a", "text": "A"}, {"id": "b", "text": "B", "parentId": "a"}, {"id": "c", "text": "C", "parentId": "b"}],
+        [
+            {"id": "a", "text": "A"},
+            {"id": "b", "text": "B", "parentId": "a"},
+            {"id": "c", "text": "C", "parentId": "b"},
+        ],
         [{"id": "b", "text": "B", "parent_id": "a"}, {"id": "a", "text": "A"}],
         [{"id": 1, "text": "A"}, {"id": 2, "text": "B", "parent_id": 1}, "stray"],
     ],
@@ -47,7 +51,9 @@ def test_other_shapes_come_back_as_they_were(value: Any) -> None:
 
 
 def test_flat_lists_are_nested_again() -> None:
-    tree = tree_of([{"id": "b", "text": "B", "parent_id": "a"}, {"id": "a", "text": "A"}, {"id": "c", "parent_id": "a"}])
+    tree = tree_of(
+        [{"id": "b", "text": "B", "parent_id": "a"}, {"id": "a", "text": "A"}, {"id": "c", "parent_id": "a"}]
+    )
     assert tree.roots == ["a"]
     assert tree.graph.children_of("a") == ["b", "c"]
 
@@ -59,7 +65,12 @@ def test_flat_lists_keep_what_they_claim() -> None:
 
 
 def test_json_lines() -> None:
-    text = b'{"id": "a", "text": "A"}\n{"id": "b", "text": "B\xe2\x80\xa8", "parent_id": "a"}\n{"id": "c", "parent_id": "a"}\n'
+    lines = [
+        '{"id": "a", "text": "A"}',
+        '{"id": "b", "text": "B\u2028", "parent_id": "a"}',
+        '{"id": "c", "parent_id": "a"}',
+    ]
+    text = "\n".join([*lines, ""]).encode()
     document, _ = read(text)
     assert document.trees[0].graph.children_of("a") == ["b", "c"]
     assert codes(text) == {}
@@ -219,7 +230,10 @@ def test_a_selected_node_that_is_not_there() -> None:
 
 def test_legacy_flags_count_when_true() -> None:
     value = file(
-        entry("a", bookmark=True), entry("b", bookmark=False), entry("c", archived=True, tags=["x"]), entry("d", canonical=True)
+        entry("a", bookmark=True),
+        entry("b", bookmark=False),
+        entry("c", archived=True, tags=["x"]),
+        entry("d", canonical=True),
     )
     nodes = nodes_of(value)
     assert nodes["a"]["meta"] == {"bookmarked": True}

@@ -8,7 +8,21 @@ import pytest
 
 from loomconv.model.times import to_ms
 from loomconv_plugins.socketteer.stamps import created_at, evidence, parse_stamp, parse_zone, stamp_of, zone_text
-from tests.plugins.socketteer.harness import OWN, back, codes, document, entry, file, node, nodes_of, read, tree_of, uuid1, write, written
+from tests.plugins.socketteer.harness import (
+    OWN,
+    back,
+    codes,
+    document,
+    entry,
+    file,
+    node,
+    nodes_of,
+    read,
+    tree_of,
+    uuid1,
+    write,
+    written,
+)
 
 NOON = to_ms("2021-09-15T12:00:00Z") // 1000  # type: ignore[operator]
 
@@ -19,7 +33,16 @@ def stamped(node_id: str, stamp: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("ahead", "offset"),
-    [(0, 0), (-7 * 3600 + 18, -420), (19800 - 1, 330), (300, 0), (301, None), (-3, None), (14 * 3600, 840), (15 * 3600, None)],
+    [
+        (0, 0),
+        (-7 * 3600 + 18, -420),
+        (19800 - 1, 330),
+        (300, 0),
+        (301, None),
+        (-3, None),
+        (14 * 3600, 840),
+        (15 * 3600, None),
+    ],
 )
 def test_what_an_id_proves(ahead: int, offset: int | None) -> None:
     assert evidence(NOON + ahead, uuid1(1, NOON)) == offset
@@ -38,7 +61,9 @@ def test_both_spellings(text: str) -> None:
     assert stamp_of("2021-09-15T20:02:19.999Z", -420) == "2021-09-15-13.02.19"
 
 
-@pytest.mark.parametrize("text", ["2021-13-45-99.99.99", "2021-09-15", "", None, 5, "2021-09-15-24.00.00", "0000-01-01-00.00.00"])
+@pytest.mark.parametrize(
+    "text", ["2021-13-45-99.99.99", "2021-09-15", "", None, 5, "2021-09-15-24.00.00", "0000-01-01-00.00.00"]
+)
 def test_what_is_no_time(text: Any) -> None:
     assert parse_stamp(text) is None
 
@@ -58,7 +83,9 @@ def test_ids_give_the_zone_of_each_node_and_of_the_others() -> None:
     seven = [stamped(uuid1(number, NOON), "2021-09-15-05.00.01") for number in range(3)]
     value = file(*seven, stamped(uuid1(9, NOON), "2021-09-15-08.00.00"), stamped("plain", "2021-09-15-05.00.00"))
     nodes = nodes_of(value)
-    assert [each.get("createdAt") for each in nodes.values()] == ["2021-09-15T12:00:01Z"] * 3 + ["2021-09-15T12:00:00Z"] * 2
+    assert [each.get("createdAt") for each in nodes.values()] == ["2021-09-15T12:00:01Z"] * 3 + [
+        "2021-09-15T12:00:00Z"
+    ] * 2
     assert tree_of(value).fields["extensions"][OWN]["zone"] == "-07:00"
     assert codes(value) == {}
     assert back(value) == value
