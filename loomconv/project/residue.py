@@ -5,7 +5,8 @@ It lives under `extensions.loomconv` of the node, tree or document it came from:
     {"residue": {<key>: <original value>}, "written": {<key>: <digest of what was written, null when left out>}}
 
 A tree's record can also hold `edges` (see `pack_edges`), `nodes` that the target could not hold, `absent` (fields that
-the target's reader makes up, with their digests), and the residue of the document. On the way back a key whose present value still has the written digest gets its original value again.
+the target's reader makes up, with their digests), and the residue of the document. On the way back a key whose present
+value still has the written digest gets its original value again.
 """
 
 from __future__ import annotations

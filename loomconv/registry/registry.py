@@ -47,23 +47,35 @@ class Registry:
         return registry
 
     def add(self, plugin: Any, name: str) -> None:
-        """Register a plugin (a module or an object with hook implementations) and its formats."""
+        """Register a plugin (a module or an object with hook implementations) and its formats.
+
+        All of it or nothing: raises PluginFault, or whatever the plugin's own code raises.
+        """
         self.manager.register(plugin, name)
+        try:
+            self.formats.update(self._formats_of(plugin, name))
+        except BaseException:
+            self.manager.unregister(plugin)
+            raise
+
+    def _formats_of(self, plugin: Any, name: str) -> dict[str, Format]:
         found: list[Format] = []
         hook = self.manager.subset_hook_caller(
             "loomconv_register_formats",
             [other for other in self.manager.get_plugins() if other is not plugin],
         )
         hook(register=found.append)
+        formats: dict[str, Format] = {}
         for each in found:
             if not isinstance(each, Format):
                 raise PluginFault(f"plugin {name!r} registers {each!r}, which is no Format")
             missing = [key for key in ("name", "title", "namespace") if not isinstance(getattr(each, key, None), str)]
             if missing:
                 raise PluginFault(f"a format of the plugin {name!r} lacks the attribute {', '.join(missing)}")
-            if each.name in self.formats:
+            if each.name in self.formats or each.name in formats:
                 raise PluginFault(f"plugin {name!r} registers the format {each.name!r} a second time")
-            self.formats[each.name] = each
+            formats[each.name] = each
+        return formats
 
     def format(self, name: str) -> Format:
         """The format of that name. Raises UsageFault, naming the known ones."""
@@ -73,14 +85,23 @@ class Registry:
         return self.formats[name]
 
     def scores(self, probe: Probe) -> list[tuple[Format, Confidence]]:
-        """Formats that recognise the file, surest first; equal scores in order of their names."""
+        """Formats that recognise the file, surest first; equal scores in order of their names.
+
+        A format that fails at it, or answers anything but a `Confidence`, is passed over and noted in `broken`.
+        """
         found = []
         for each in self.formats.values():
             if not each.reads:
                 continue
-            confidence = each.detect(probe)
-            if confidence is not None:
+            try:
+                confidence = each.detect(probe)
+            except Exception as error:  # a stranger's code must not stop the others; its words may quote the file
+                self.broken[each.name] = f"{type(error).__name__} while detecting"
+                continue
+            if isinstance(confidence, Confidence):
                 found.append((each, confidence))
+            elif confidence is not None:
+                self.broken[each.name] = "its answer while detecting is no Confidence"
         found.sort(key=lambda pair: (-pair[1].score, pair[0].name))
         return found
 

@@ -17,10 +17,12 @@ from loomconv.model.ids import mint_ulid
 from loomconv.model.record import own_record, with_record
 from loomconv.model.types import Edge
 from loomconv.report import Report
+from loomconv.report.shown import shown_value
 
 __all__ = ["repair_document"]
 
-_FIELD_TYPES: dict[str, type] = {
+_DOCUMENT_TYPES: dict[str, type] = {"exportedAt": str, "generator": dict, "agents": dict, "extensions": dict}
+_TREE_TYPES: dict[str, type] = {
     "description": str,
     "mode": str,
     "systemContext": str,
@@ -35,6 +37,7 @@ _FIELD_TYPES: dict[str, type] = {
 def repair_document(document: Document, report: Report) -> None:
     """Mend every tree of the document in place; sets `document.touched` when something had to be changed."""
     before = sum(report.codes.values())
+    document.fields = _with_right_types(document.fields, _DOCUMENT_TYPES, report)
     taken: set[str] = set()
     for position, tree in enumerate(document.trees):
         _repair_identity(tree, position, taken, report)
@@ -48,24 +51,29 @@ def _repair_identity(tree: Tree, position: int, taken: set[str], report: Report)
     own = tree.fields.get("id")
     if not isinstance(own, str) or not own or own in taken:
         minted = mint_ulid("tree", str(position), str(own))
-        report.add("repair.tree-id", tree=minted, pointer="/id", value=own)
+        report.add("repair.tree-id", tree=minted, pointer="/id", value=shown_value(own))
         if own is not None:
             _keep_aside(tree, "originalId", own)
         tree.fields["id"] = minted
     taken.add(tree.fields["id"])
-    for key, kind in _FIELD_TYPES.items():
-        value = tree.fields.get(key)
-        if value is not None and not isinstance(value, kind):
-            report.add(
-                "read.bad-value", f"{key} has the wrong type; it was kept aside.", tree=tree.id, pointer=f"/{key}"
-            )
-            fields = {name: item for name, item in tree.fields.items() if name != key}
-            tree.fields = with_record(fields, **{f"original{key[0].upper()}{key[1:]}": value})
+    tree.fields = _with_right_types(tree.fields, _TREE_TYPES, report, tree=tree.id)
     if not isinstance(tree.fields.get("title"), str):
-        report.add("repair.title", tree=tree.id, pointer="/title", value=tree.fields.get("title"))
+        report.add("repair.title", tree=tree.id, pointer="/title", value=shown_value(tree.fields.get("title")))
         if tree.fields.get("title") is not None:
             _keep_aside(tree, "originalTitle", tree.fields["title"])
         tree.fields["title"] = ""
+
+
+def _with_right_types(fields: dict[str, Any], types: dict[str, type], report: Report, **where: str) -> dict[str, Any]:
+    """The fields without values of the wrong type, which are kept in the hub's record; the same object if all is well."""
+    for key, kind in types.items():
+        value = fields.get(key)
+        if value is not None and not isinstance(value, kind):
+            message = f"{key} has the wrong type; it was kept aside."
+            report.add("read.bad-value", message, pointer=f"/{key}", **where)  # type: ignore[arg-type]
+            others = {name: item for name, item in fields.items() if name != key}
+            fields = with_record(others, **{f"original{key[0].upper()}{key[1:]}": value})
+    return fields
 
 
 def _keep_aside(tree: Tree, name: str, value: Any) -> None:

@@ -207,7 +207,7 @@ def test_what_is_no_key_stays() -> None:
     assert tree.nodes["a"]["meta"] == {"note": "n"}
     assert tree.nodes["a"]["author"] == {"role": "human"}
     assert "apiKey" not in tree.nodes["a"]
-    assert [edge.get("extensions") for edge in tree.edges][0] == {"app": {"w": 1}}
+    assert next(edge.get("extensions") for edge in tree.edges) == {"app": {"w": 1}}
     assert document.touched, "the source's own bytes hold the keys"
 
 

@@ -52,7 +52,7 @@ def private() -> dict[str, Any]:
                     {**link("a", "b"), "extensions": {"app": "PRIVATE-EDGE"}},
                     {**link("b", "c"), "id": "e"},
                 ],
-                "extensions": {"app": "PRIVATE-TREEAPP"},
+                "extensions": {"app": "PRIVATE-OTHER"},
             }
         ],
     }
@@ -64,7 +64,7 @@ GONE: dict[str, set[str]] = {
     "raw-responses": {"PRIVATE-RAW", "PRIVATE-TOKEN", "PRIVATE-ODD"},
     "raw-bodies": {"PRIVATE-RAW", "PRIVATE-TOKEN", "PRIVATE-ODD"},
     "generation": {"PRIVATE-RAW", "PRIVATE-TOKEN", "PRIVATE-ODD"},
-    "extensions": {"PRIVATE-APP", "PRIVATE-NODE", "PRIVATE-EDGE", "PRIVATE-TREEAPP", "PRIVATE-ODD"},
+    "extensions": {"PRIVATE-APP", "PRIVATE-NODE", "PRIVATE-EDGE", "PRIVATE-OTHER", "PRIVATE-ODD"},
     "private": {
         "PRIVATE-TREE",
         "PRIVATE-STRAY",

@@ -64,6 +64,8 @@ class Lens:
     date: tuple[str, str, str]
     # Types of the core's values, `NoneType` among them where a mark may say that there is none.
     kinds: Mapping[str, tuple[type, ...]]
+    # Whether a core can be that of an object in such a setting.
+    fits: Callable[[dict[str, Any], Setting], bool] = lambda core, setting: True
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -91,7 +93,7 @@ class Lens:
         others, marks, stash = _split_extensions(raw)
         if marks:
             core = self.values(raw, setting)
-            unused = self.apply_marks(core, raw, marks)
+            unused = self.apply_marks(core, raw, marks, setting)
             self._report_unless_marked(core, raw, setting, found)
             for name in used:
                 unused.pop(name, None)
@@ -118,7 +120,9 @@ class Lens:
             if all(same_json(core.get(key), value) for key, value in group.read(raw, setting, _unheard).items()):
                 group.read(raw, setting, found)
 
-    def apply_marks(self, core: dict[str, Any], raw: dict[str, Any], marks: dict[str, Any]) -> dict[str, Any]:
+    def apply_marks(
+        self, core: dict[str, Any], raw: dict[str, Any], marks: dict[str, Any], setting: Setting
+    ) -> dict[str, Any]:
         """Let the marks say what the core is, where the object is still the one that was written with them.
 
         Changes the core; gives the marks that were of no use.
@@ -135,8 +139,10 @@ class Lens:
         grouped = set(self.aside)
         for group in self.groups:
             grouped.update(group.says)
-            self._apply_part(core, raw, group, {key: said[key] for key in group.says if key in said}, stale)
-        self._apply_part(core, raw, None, {key: said[key] for key in said if key not in grouped}, stale)
+            part = {key: said[key] for key in group.says if key in said}
+            stale.update(self._apply_part(core, raw, group, part, setting))
+        others = {key: value for key, value in said.items() if key not in grouped}
+        stale.update(self._apply_part(core, raw, None, others, setting))
         if stale:
             unused["core"] = stale
         else:
@@ -144,28 +150,24 @@ class Lens:
         return unused
 
     def _apply_part(
-        self,
-        core: dict[str, Any],
-        raw: dict[str, Any],
-        group: Group | None,
-        part: dict[str, Any],
-        stale: dict[str, Any],
-    ) -> None:
-        """Let some values of the mark `core` say what the core is; what is nothing new, or impossible, is stale."""
+        self, core: dict[str, Any], raw: dict[str, Any], group: Group | None, part: dict[str, Any], setting: Setting
+    ) -> dict[str, Any]:
+        """Let values of the mark `core` say what the core is; gives those that are nothing new, or impossible."""
         news = {
             key: value
             for key, value in part.items()
             if isinstance(value, self.kinds.get(key, object)) and not same_json(core.get(key), value)
         }
-        stale.update((key, value) for key, value in part.items() if key not in news)
         changed = {key: value for key, value in {**core, **news}.items() if value is not None}
-        if not news or (group is not None and not self._still_written(group, changed, raw)):
-            stale.update(news)
-            return
+        if not news or not self.fits(changed, setting) or not self._still_written(group, changed, raw):
+            return part
         core.clear()
         core.update(changed)
+        return {key: value for key, value in part.items() if key not in news}
 
-    def _still_written(self, group: Group, core: dict[str, Any], raw: dict[str, Any]) -> bool:
+    def _still_written(self, group: Group | None, core: dict[str, Any], raw: dict[str, Any]) -> bool:
+        if group is None:
+            return True
         base = self.base(core)
         return all(same_json(base.get(key, MISSING), raw.get(key, MISSING)) for key in group.keys)
 
@@ -255,7 +257,7 @@ class Lens:
         names = {self.date[2], "core"}
         if isinstance(former, dict) and former.keys() & names:
             seen = self.values(raw, setting)
-            self.apply_marks(seen, raw, _united_marks(former, marks))
+            self.apply_marks(seen, raw, _united_marks(former, marks), setting)
             if self._unlike(core, seen):
                 return {key: value for key, value in former.items() if key not in names}
         return former

@@ -142,6 +142,14 @@ def written_time(iso: Any) -> int | float:
     return 0 if milliseconds is None else app_number(milliseconds)
 
 
+def _fits_map(node: dict[str, Any], setting: Setting) -> bool:
+    """A node that the map of bookmarks has is bookmarked, whatever a mark says."""
+    if setting.own_id is None or not setting.bookmarks.holds(setting.own_id):
+        return True
+    meta = node.get("meta")
+    return isinstance(meta, dict) and meta.get("bookmarked") is True
+
+
 NODE = Lens(
     groups=(
         Group(("id",), ("id",), _read_id),
@@ -164,6 +172,7 @@ NODE = Lens(
         "meta": (dict, NoneType),
         "generation": (dict, NoneType),
     },
+    fits=_fits_map,
 )
 
 

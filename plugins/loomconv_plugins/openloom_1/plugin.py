@@ -9,11 +9,14 @@ from loomconv.format import Capabilities, Confidence, Format, Option, Probe, Rea
 from loomconv.jsontext import Layout
 from loomconv.model import Document
 from loomconv.storage import Source
+from loomconv_plugins.openloom_1.shape import NODE_KEYS
 
 __all__ = ["OpenLoom1"]
 
-# Keys of other looms whose nodes look alike: Loomsidian, MiniLoom, and the list of trees of OpenLoom 2.0.
-_STRANGERS = frozenset({"current", "hoisted", "loomTree", "trees", "root"})
+# Keys of MiniLoom, socketteer and Athanor, and of OpenLoom 2.0, which has no use for the other keys asked for here.
+_STRANGERS = frozenset({"loomTree", "root", "trees"})
+# Keys of a node that hardly any other loom has.
+_TELLING = frozenset({"modelId", "childrenIds", "isBookmarked", "rememberedChildId"})
 
 
 class OpenLoom1(Format):
@@ -57,24 +60,27 @@ class OpenLoom1(Format):
     )
 
     def detect(self, probe: Probe) -> Confidence | None:
-        """OL1-detect: a map of nodes with links and authors, and the name of the root."""
+        """OL1-detect: a map of nodes with links and authors, and the name of the root as far as the head shows it."""
         value = probe.value
-        if not isinstance(value, dict) or value.get("format") == "open-loom" or probe.lines:
+        if not isinstance(value, dict) or probe.lines or value.get("format") == "open-loom":
             return None
-        if value.keys() & _STRANGERS:
+        nodes, root = value.get("nodes"), value.get("rootNodeId")
+        if value.keys() & _STRANGERS or not isinstance(nodes, dict) or not nodes:
             return None
-        nodes = value.get("nodes")
-        if not isinstance(nodes, dict):
+        if not isinstance(root, str) and ("rootNodeId" in value or not probe.truncated):
             return None
-        whole = not probe.truncated
-        if not isinstance(value.get("rootNodeId"), str) and (whole or "rootNodeId" in value):
-            return None
-        likely = sum(_looks_like_node(node) for node in nodes.values())
-        if likely < (len(nodes) if len(nodes) < 3 else len(nodes) // 2) or not likely:
+        entries = list(nodes.values())
+        if probe.truncated and len(entries) == 1 and _may_be_cut_node(entries[0]):
+            return Confidence(60, "the start of a node with links to children and a model")
+        # The head may end in the last node.
+        whole = entries[:-1] if probe.truncated else entries
+        if 2 * sum(map(_looks_like_node, whole)) <= len(whole):
             return None
         if "bookmarkedNodes" in value:
-            return Confidence(95, "nodes with authors, parentId and childrenIds, rootNodeId and bookmarkedNodes")
-        return Confidence(85, "nodes with authors, parentId and childrenIds, and rootNodeId")
+            return Confidence(95, "nodes with authors, parentId and childrenIds, and bookmarkedNodes")
+        if isinstance(root, str):
+            return Confidence(85, "nodes with authors, parentId and childrenIds, and rootNodeId")
+        return Confidence(80, "nodes with authors, parentId and childrenIds")
 
     def read(self, source: Source, context: ReadContext) -> Document:
         """See `reader.read_document`."""
@@ -107,3 +113,7 @@ class OpenLoom1(Format):
 
 def _looks_like_node(node: Any) -> bool:
     return isinstance(node, dict) and "author" in node and ("childrenIds" in node or "parentId" in node)
+
+
+def _may_be_cut_node(node: Any) -> bool:
+    return isinstance(node, dict) and node.keys() <= NODE_KEYS and bool(node.keys() & _TELLING)

@@ -127,8 +127,11 @@ class _Writing:
     def _write_carefully(self, node_id: str, node: dict[str, Any], parent: str | None, children: list[str]) -> None:
         """A node with marks, or with a raw form to be kept."""
         entry = self.kept_links.get(node_id, {})
-        raw = raw_instead(node, self.setting)
-        if raw is MISSING or "childrenIds" not in _absent(entry):
+        raw: Any = MISSING
+        # What is no object says nothing of its links; the tree must be known without.
+        if "childrenIds" in _absent(entry) and (parent is None or "parentId" in _absent(entry)):
+            raw = raw_instead(node, self.setting)
+        if raw is MISSING:
             raw = self._object(node, parent, children, entry)
         else:
             self.remembered[node_id] = MISSING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from loomconv.model import Document, Tree, TreeBuilder
 from loomconv.model.edges import EdgeTable
 from loomconv.model.record import with_record
 from loomconv.model.types import Node
+from loomconv.report.shown import shown_value
 from loomconv.storage import Source
 from loomconv_plugins.openloom_2.probe import ordinary_strings, probe_node
 
@@ -23,33 +25,37 @@ _Blocks = Mapping[str, Any]
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
+# Every value is decoded by `jsontext`, which keeps the spelling of numbers.
+_Text = msgspec.Raw | msgspec.UnsetType
+
+
 class _TreeText(msgspec.Struct, forbid_unknown_fields=True):
     """A tree whose keys are all known: everything in one pass over the text."""
 
     nodes: dict[str, msgspec.Raw]
     edges: list[msgspec.Raw] | msgspec.UnsetType = msgspec.UNSET
-    id: Any = msgspec.UNSET
-    title: Any = msgspec.UNSET
-    description: Any = msgspec.UNSET
-    mode: Any = msgspec.UNSET
-    systemContext: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    rootNodeIds: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    currentNodeId: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    createdAt: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    updatedAt: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    tags: Any = msgspec.UNSET
-    agents: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    extensions: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    id: _Text = msgspec.UNSET
+    title: _Text = msgspec.UNSET
+    description: _Text = msgspec.UNSET
+    mode: _Text = msgspec.UNSET
+    systemContext: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    rootNodeIds: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    currentNodeId: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    createdAt: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    updatedAt: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    tags: _Text = msgspec.UNSET
+    agents: _Text = msgspec.UNSET
+    extensions: _Text = msgspec.UNSET
 
 
 class _DocumentText(msgspec.Struct, forbid_unknown_fields=True):
     trees: list[_TreeText]
-    format: Any = msgspec.UNSET
-    version: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    exportedAt: Any = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    generator: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    agents: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    extensions: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    format: _Text = msgspec.UNSET
+    version: _Text = msgspec.UNSET
+    exportedAt: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
+    generator: _Text = msgspec.UNSET
+    agents: _Text = msgspec.UNSET
+    extensions: _Text = msgspec.UNSET
 
 
 _decode_document = msgspec.json.Decoder(_DocumentText).decode
@@ -58,6 +64,7 @@ _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 # From this size on the pass that finds the order of keys is left to the writer, which hardly ever needs it.
 LARGE = 1 << 20
+_VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9A-Za-z-]{1,12}){0,3}", re.ASCII)
 
 
 def read(source: Source, context: ReadContext) -> Document:
@@ -119,7 +126,7 @@ def _plain(text: Any, *left_out: str) -> dict[str, Any]:
     for key in text.__struct_fields__:
         value = getattr(text, key)
         if key not in left_out and value is not msgspec.UNSET:
-            fields[key] = jsontext.decode(value) if isinstance(value, msgspec.Raw) else value
+            fields[key] = jsontext.decode(value)
     return fields
 
 
@@ -159,10 +166,11 @@ def _check_document(envelope: _Envelope, source: Source, context: ReadContext) -
     text = str(version) if isinstance(version, str | int | float) and not isinstance(version, bool) else ""
     major, dot, minor = text.partition(".")
     if version is None or text == "":
-        report.add("read.version", "The version is missing; 2.0 is assumed.", pointer="/version", value=version)
+        message = "The version is missing; 2.0 is assumed."
+        report.add("read.version", message, pointer="/version", value=shown_value(version))
     elif major != "2":
         raise InvalidDocument(
-            f"the document is OpenLoom {text[:20]}, and only 2.x is known",
+            f"the document is OpenLoom {_shown_version(text)}, and only 2.x is known",
             source=source.name,
             pointer="/version",
             next_step="Export it as OpenLoom 2, or look for a newer loomconv.",
@@ -172,8 +180,9 @@ def _check_document(envelope: _Envelope, source: Source, context: ReadContext) -
             "read.version", "The version is oddly written; it is read as 2.0.", pointer="/version", value=version
         )
     elif minor != "0":
-        report.add("read.version", f"The version is {text}; what 2.0 does not know is kept.", pointer="/version")
-    if not isinstance(version, str) or not dot:
+        message = f"The version is {_shown_version(text)}; what 2.0 does not know is kept."
+        report.add("read.version", message, pointer="/version")
+    if not isinstance(version, str) or not minor:
         fields["version"] = "2.0"
         context.touched = True
     if not envelope.trees:
@@ -183,6 +192,10 @@ def _check_document(envelope: _Envelope, source: Source, context: ReadContext) -
             pointer="/trees",
             next_step="There is nothing to convert in it.",
         )
+
+
+def _shown_version(text: str) -> str:
+    return text if _VERSION.fullmatch(text) else "of an unknown version"
 
 
 class _TreeReader:
@@ -212,7 +225,10 @@ class _TreeReader:
         if aliases:
             self._point_at_keys(tree, aliases)
         for node_id, origin in self.lineage:
-            if origin not in tree.nodes:
+            if origin in aliases:
+                self._found_alias(node=node_id, pointer="/editedFrom")
+                tree.nodes.put_block(node_id, jsontext.encode({**tree.nodes[node_id], "editedFrom": aliases[origin]}))
+            elif origin not in tree.nodes:
                 self.report.add("repair.bad-lineage", node=node_id, tree=tree.id, pointer="/editedFrom", value=origin)
         return tree
 
@@ -233,6 +249,9 @@ class _TreeReader:
             nodes, given, key_order = value.get("nodes"), value.get("edges"), tuple(value)
             missing = given is None
         where = f"/trees/{self.position}"
+        if fields.get("rootNodeIds") is None:
+            self.report.add("repair.bad-root", "The tree lists no roots.", pointer=f"{where}/rootNodeIds")
+            self.context.touched = True
         if not isinstance(nodes, dict):
             self.report.add("read.bad-value", "The tree's nodes are not an object.", pointer=f"{where}/nodes")
             self._keep_aside(fields, "originalNodes", nodes)
@@ -310,7 +329,7 @@ class _TreeReader:
         self, builder: TreeBuilder, node_id: str, value: Any, block: msgspec.Raw | None, *, sound: bool = False
     ) -> None:
         if not isinstance(value, dict):
-            self.report.add("read.opaque-node", node=node_id, pointer=f"/nodes/{node_id}")
+            self.report.add("read.opaque-node", node=node_id)
             value = {
                 "id": node_id,
                 "content": [],
@@ -353,25 +372,36 @@ class _TreeReader:
         if not isinstance(edge, dict) or not isinstance(edge.get("sources"), list):
             return edge
         pointed = dict(edge)
-        if edge.get("targetNodeId") in aliases:
-            pointed["targetNodeId"] = aliases[edge["targetNodeId"]]
+        if "targetNodeId" in edge:
+            pointed["targetNodeId"] = _key(edge["targetNodeId"], aliases)
         pointed["sources"] = [
-            {**source, "nodeId": aliases[source["nodeId"]]}
-            if isinstance(source, dict) and source.get("nodeId") in aliases
+            {**source, "nodeId": _key(source["nodeId"], aliases)}
+            if isinstance(source, dict) and "nodeId" in source
             else source
             for source in edge["sources"]
         ]
-        if pointed != edge:
-            self.report.add("repair.bad-reference", node=pointed.get("targetNodeId"), pointer="/edges")
-            self.context.touched = True
+        if pointed == edge:
+            return edge
+        target = pointed.get("targetNodeId")
+        self._found_alias(node=target if isinstance(target, str) else None, pointer="/edges")
         return pointed
 
     def _point_at_keys(self, tree: Tree, aliases: dict[str, str]) -> None:
-        roots, current = tree.fields.get("rootNodeIds"), tree.fields.get("currentNodeId")
-        if isinstance(roots, list):
-            tree.fields["rootNodeIds"] = [aliases.get(root, root) if isinstance(root, str) else root for root in roots]
-        if isinstance(current, str):
-            tree.fields["currentNodeId"] = aliases.get(current, current)
+        for field in ("rootNodeIds", "currentNodeId"):
+            value = tree.fields.get(field)
+            pointed = [_key(each, aliases) for each in value] if isinstance(value, list) else _key(value, aliases)
+            if pointed != value:
+                self._found_alias(pointer=f"/{field}")
+                tree.fields[field] = pointed
+
+    def _found_alias(self, *, pointer: str, node: str | None = None) -> None:
+        self.report.add("repair.bad-reference", node=node, pointer=pointer)
+        self.context.touched = True
+
+
+def _key(reference: Any, aliases: dict[str, str]) -> Any:
+    """The key that a reference means."""
+    return aliases.get(reference, reference) if isinstance(reference, str) else reference
 
 
 def _decoded(value: Any) -> Any:

@@ -114,7 +114,7 @@ class _Writer:
         try:
             document_order, tree_orders = source_key_orders(self.document.origin.data)
         except msgspec.MsgspecError:
-            return (), orders
+            return self.document.key_order, orders
         return (document_order, tree_orders) if len(tree_orders) == len(orders) else (document_order, orders)
 
     def _trees(self, orders: list[tuple[str, ...]]) -> None:

@@ -106,7 +106,7 @@ def read_sidecars(source: Source, context: ReadContext, wanted: Collection[str])
             continue
         used = _take(loaded, wanted, found)
         if used:
-            message = f"{used} model responses were found in a companion file."
+            message = f"Model responses found in a companion file: {used}."
             context.report.add("read.sidecar", message, value=path.name)
     return found
 
