@@ -65,7 +65,7 @@ def _repair_identity(tree: Tree, position: int, taken: set[str], report: Report)
 
 
 def _with_right_types(fields: dict[str, Any], types: dict[str, type], report: Report, **where: str) -> dict[str, Any]:
-    """The fields without values of the wrong type, which are kept in the hub's record; the same object if all is well."""
+    """The fields without values of the wrong type, which are kept in the hub's record; the same object if none is."""
     for key, kind in types.items():
         value = fields.get(key)
         if value is not None and not isinstance(value, kind):
