@@ -197,7 +197,9 @@ class _Writer:
         plain = self.layout.indent is None and self.layout == _COMPACT
         glue = before
         for key, block in entries:
-            text = bytes(block) if plain or (self.home and type(block) is msgspec.Raw) else self._laid_out(block, level)
+            # A source's own bytes have their own layout, which is that of the file only if the source is at home here.
+            as_it_is = self.home if type(block) is msgspec.Raw else plain
+            text = bytes(block) if as_it_is else self._laid_out(block, level)
             if key and not plain:
                 key = self._laid_out(key, level)
             add(glue + key + colon + text if key else glue + text)
