@@ -169,7 +169,10 @@ class _Reading:
                 path = companion_path(source.path, number)
                 if not path.is_file():
                     break
-                other, _ = self._read(open_source(path, self.options.limits), chosen.name)
+                try:
+                    other, _ = self._read(open_source(path, self.options.limits), chosen.name)
+                except LoomconvError:
+                    break  # told of below, with those that are not there
                 if part_of(other) != (number, of, mark):
                     break
                 parts.append(other)
@@ -178,6 +181,7 @@ class _Reading:
             self.report.add(
                 "restore.missing",
                 f"The file is part {index} of {of}; the other parts were not all found beside it.",
+                severity="warning",
                 value=[index, of],
             )
             return document
@@ -266,6 +270,7 @@ def dump(
             name if number == 1 else str(companion_path(Path(name), number)) for number in range(1, len(parts) + 1)
         ]
         names = [Path(file).name for file in files]
+        _spare_strangers(files)
         report.target = {"name": names[0], "format": target.name, "files": names}
         with AtomicGroup(fsync=options.fsync, stdout=stdout) as group:
             for path, part in zip(files, parts, strict=True):
@@ -289,6 +294,17 @@ def dump(
                     next_step="See the report; without --strict it is written, and what does not fit is kept aside.",
                 )
     return files
+
+
+def _spare_strangers(files: list[str]) -> None:
+    """Further trees go to files that the user never named: never over one that this output did not write before."""
+    if len(files) > 1 and not Path(files[0]).exists():
+        for path in files[1:]:
+            if Path(path).exists():
+                raise UsageFault(
+                    f"a further tree would go to {path!r}, where a file is already",
+                    next_step="Move that file away, choose another output name, or choose one tree with --tree.",
+                )
 
 
 def _prepared(
@@ -320,7 +336,7 @@ def _with_layouts(
     origin = document.origin
     if origin is not None and origin.format != target.name and options.residue == "embed":
         usual = registry.formats.get(origin.format)
-        if usual is None or origin.layout != usual.layout:
+        if usual is None or origin.layout not in (usual.layout, *usual.further_layouts):
             layouts[origin.format] = origin.layout.to_json()
     record = {key: value for key, value in record.items() if key != "layouts"}
     if layouts:

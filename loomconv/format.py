@@ -214,6 +214,8 @@ class Format:
     namespace: ClassVar[str]
     # How the app itself lays out its files.
     layout: ClassVar[Layout] = jsontext.COMPACT
+    # Other layouts that the writer chooses by itself, so that there is no need to remember them.
+    further_layouts: ClassVar[tuple[Layout, ...]] = ()
     options: ClassVar[tuple[Option, ...]] = ()
     finding_codes: ClassVar[Mapping[str, Code]] = {}
 

@@ -29,7 +29,7 @@ from loomconv.cli.summary import counted, report_lines
 from loomconv.cli.terminal import neutralised, paint, print_message
 from loomconv.errors import ConversionRefused, UsageFault
 from loomconv.report import Report, add_failure
-from loomconv.storage import AtomicFile
+from loomconv.storage import AtomicFile, is_companion
 
 __all__ = ["command"]
 
@@ -126,6 +126,10 @@ def _check_report_name(name: str, source: str, target: str) -> None:
     if name != "-" and Path(name).resolve() in [Path(other).resolve() for other in (source, target) if other != "-"]:
         raise UsageFault(
             "the report would replace the input or the output", source=name, next_step="Name another file."
+        )
+    if "-" not in (name, target) and is_companion(Path(name), Path(target)):
+        raise UsageFault(
+            "the report may stand where a further tree has to go", source=name, next_step="Name another file."
         )
 
 

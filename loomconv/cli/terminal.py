@@ -36,9 +36,9 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(0, width - 3)] + "..."
 
 
-def paint(text: str, stream: TextIO, **style: Any) -> str:
-    """The text in colour when the stream is a terminal and NO_COLOR is not set."""
-    if os.environ.get("NO_COLOR") or not stream.isatty():
+def paint(text: str, stream: TextIO | None, **style: Any) -> str:
+    """The text in colour when the stream is a terminal and NO_COLOR is not set; a closed stream is None."""
+    if os.environ.get("NO_COLOR") or stream is None or not stream.isatty():
         return text
     return click.style(text, **style)
 

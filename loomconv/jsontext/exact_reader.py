@@ -103,7 +103,8 @@ def decoded(data: Bytes, *, complete: bool = True) -> Decoded:
 def _error(fault: Fault, finder: PlaceFinder, data: Bytes) -> UnreadableFile:
     place = finder.place(fault.position)
     if fault.over_limit:
-        return LimitExceeded(fault.message, place=place, next_step="Raise the depth limit if the file is trusted")
+        step = "Raise it with `--limit nesting=…` if you trust the file."
+        return LimitExceeded(fault.message, place=place, next_step=step)
     if bytes(data[:2]) in _UTF16_STARTS:
         return UnreadableFile("the text is UTF-16 instead of UTF-8", place=place, next_step="Save it as UTF-8")
     if fault.at_end:

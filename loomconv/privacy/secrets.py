@@ -26,14 +26,15 @@ _NAMES = frozenset(
         "xapikey",
     }
 )
-# Evidence of a generation is kept as it is (OL2-5-verbatim); leaving it out is a switch of its own.
-_VERBATIM = frozenset({"generation", "rawResponse"})
+# Evidence of a generation is kept as it is (OL2-5-verbatim), also where a whole node or its former values are set
+# aside; leaving it out is a switch of its own.
+_HOLDERS_OF_EVIDENCE = frozenset({"residue", "node", "original"})
 
 
 def _is_secret(key: str, value: Any) -> bool:
     if not isinstance(value, str) or not value.strip():
         return False
-    if looks_secret(value):
+    if looks_secret(value.strip()):
         return True
     name = key.lower().replace("_", "").replace("-", "").replace(" ", "").removesuffix("s")
     return name in _NAMES or name.endswith(_NAME_ENDS)
@@ -43,7 +44,7 @@ def drop_secrets(value: Any, *, keep: bool = False) -> tuple[Any, list[str]]:
     """The value without keys and passwords, and JSON pointers to where they stood.
 
     The very same object comes back when there are none; otherwise the containers on the way to each are copied. With
-    `keep` they are only found. Objects under `generation` and `rawResponse` are passed over. Iterative and linear.
+    `keep` they are only found. A node's `generation` that is set aside in a residue is passed over. Iterative, linear.
     """
     places: list[tuple[str | int, ...]] = []
     stack: list[tuple[Any, tuple[Any, ...] | None]] = [(value, None)]
@@ -51,8 +52,11 @@ def drop_secrets(value: Any, *, keep: bool = False) -> tuple[Any, list[str]]:
         current, trail = stack.pop()
         if isinstance(current, dict):
             for key, item in current.items():
-                if isinstance(item, dict | list):
-                    if item and key not in _VERBATIM:
+                if looks_secret(key.strip()):
+                    places.append(_unroll((trail, key)))
+                elif isinstance(item, dict | list):
+                    evidence = key == "generation" and trail is not None and trail[1] in _HOLDERS_OF_EVIDENCE
+                    if item and not evidence:
                         stack.append((item, (trail, key)))
                 elif _is_secret(key, item):
                     places.append(_unroll((trail, key)))
@@ -103,4 +107,6 @@ def _without(value: Any, places: list[tuple[str | int, ...]]) -> Any:
 
 
 def _escape(step: str | int) -> str:
+    if isinstance(step, str) and looks_secret(step.strip()):
+        return "…"
     return str(step).replace("~", "~0").replace("/", "~1")

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from loomconv.errors import UsageFault
 from loomconv.model.document import Document
-from loomconv.model.record import NAMESPACE
+from loomconv.model.record import NAMESPACE, own_record, without_members
 from loomconv.model.types import Node
 from loomconv.report import Report
 
@@ -23,6 +23,9 @@ PARTS: dict[str, str] = {
     "private": "system-context, agent-prompts and raw-bodies together",
 }
 _PRIVATE = frozenset({"system-context", "agent-prompts", "raw-bodies"})
+# Set-aside data of an earlier conversion that could not be put back; it may hold anything.
+_LEFT_OVER = ("residue", "written", "nodes", "document", "part")
+_IN_LEFT_OVERS = frozenset({"system-context", "agent-prompts", "raw-responses", "raw-bodies", "generation"})
 # Where the hub keeps such parts when a repair had to take them out of their place.
 _KEPT_ASIDE = {
     "system-context": ("originalSystemContext",),
@@ -66,7 +69,7 @@ class Withholder:
         self._apply_fields(document.fields, report)
         for tree in document.trees:
             self._apply_fields(tree.fields, report, tree=tree.id)
-            if self._private or self.parts & {"raw-responses", "raw-bodies", "generation", "extensions"}:
+            if self._private or "extensions" in self.parts or self.parts & _IN_LEFT_OVERS:
                 tree.nodes = tree.nodes.transformed(self._withhold_node)
                 tree.edges = tree.edges.over(tree.nodes)
             if "extensions" in self.parts:
@@ -83,6 +86,10 @@ class Withholder:
             fields.pop("extensions", None)
         elif self._private and isinstance(fields.get("extensions"), dict):
             fields["extensions"] = self._without_private(fields["extensions"])
+        if self.parts & _IN_LEFT_OVERS and not own_record(fields).keys().isdisjoint(_LEFT_OVER):
+            rest = without_members(fields, *_LEFT_OVER)
+            fields.clear()
+            fields.update(rest)
         agents = fields.get("agents")
         if "agent-prompts" not in self.parts or not isinstance(agents, dict):
             return
@@ -95,6 +102,8 @@ class Withholder:
 
     def _withhold_node(self, node_id: str, node: Node) -> Node:
         changed = cast("dict[str, Any]", node)
+        if self.parts & _IN_LEFT_OVERS and "residue" in own_record(changed):
+            changed = without_members(changed, *_LEFT_OVER)
         if "extensions" in self.parts and "extensions" in changed:
             changed = {key: value for key, value in changed.items() if key != "extensions"}
         elif self._private and (extensions := changed.get("extensions")):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 from loomconv.model.document import Tree
-from loomconv.model.edges import CONTINUATION, ID_ABSENT, ODD, ROLE_ABSENT, EdgeTable, is_edge, primary_source
+from loomconv.model.edges import BROKEN, CONTINUATION, ID_ABSENT, ODD, ROLE_ABSENT, EdgeTable, is_edge, primary_source
 from loomconv.model.types import Edge
 
 __all__ = ["pack_edges", "simple_edges", "unpack_edges"]
@@ -152,10 +152,22 @@ class _Unpacking:
                 self.table.append(entry)
             else:
                 self.moved.append(entry)  # a further parent of a node that was made a root
-        for target in self.tree.edges.targets:
-            if not self.placed[target]:
+        edges = self.tree.edges
+        for position, (kind, target) in enumerate(zip(edges.kinds, edges.targets, strict=True)):
+            if kind == BROKEN:
+                self._keep_broken(position)
+            elif kind == CONTINUATION and not self.placed[target]:
                 self._place(target)
         return Unpacked(self.table, self.gone, self.moved)
+
+    def _keep_broken(self, position: int) -> None:
+        """An edge of today that leads to nowhere stays, for repair to report and to make a root of its target."""
+        edges = self.tree.edges
+        if position in edges.claims:
+            edge = edges[position]
+            self.table.add_claim(edge["sources"][0]["nodeId"], edge["targetNodeId"])
+        else:
+            self.table.append(edges[position])
 
     def _target(self, edge: Edge) -> int:
         return self.tree.nodes.ordinals[edge["targetNodeId"]]

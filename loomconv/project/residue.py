@@ -15,7 +15,7 @@ import hashlib
 from typing import Any
 
 from loomconv import jsontext
-from loomconv.model.record import NAMESPACE, extensions_of, own_record, with_record
+from loomconv.model.record import own_record, with_record, without_members
 
 __all__ = ["attach", "detach", "digest"]
 
@@ -50,11 +50,4 @@ def detach(holder: dict[str, Any], *names: str) -> tuple[dict[str, Any], dict[st
     found = {name: record[name] for name in names if name in record}
     if not found:
         return holder, {}
-    rest = {key: value for key, value in record.items() if key not in names}
-    others = {key: value for key, value in extensions_of(holder).items() if key != NAMESPACE}
-    if rest:
-        others[NAMESPACE] = rest
-    copy = {key: value for key, value in holder.items() if key != "extensions"}
-    if others:
-        copy["extensions"] = others
-    return copy, found
+    return without_members(holder, *names), found

@@ -68,10 +68,12 @@ def _restore_document_fields(document: Document, report: Report) -> None:
     if isinstance(taken, dict):
         taken = {key: value for key, value in taken.items() if key not in ("format", "trees")}
         document.fields = {**document.fields, **taken}
+    else:
+        taken = {}
     keys = whole.get("keys")
     if isinstance(keys, list):
         document.key_order = tuple(key for key in keys if isinstance(key, str))
-    report.add("restore.restored", "Fields of the document were put back.", value=sorted(taken or ()))
+    report.add("restore.restored", "Fields of the document were put back.", value=sorted(taken))
 
 
 def _restored(holder: dict[str, Any], report: Report, where: dict[str, str]) -> dict[str, Any]:
@@ -159,10 +161,13 @@ def _put_back_fields(tree: Tree, came_back: dict[str, Any], taken: Any, written:
 def _without_synthetic_root(tree: Tree) -> Tree:
     """The tree without the empty root that a projection put above several ones; its children are the roots again."""
     for root in tree.roots[:1]:
+        if root not in tree.nodes:
+            break
         node = tree.nodes[root]
         if not own_record(node).get("syntheticRoot"):
             break
-        if any(block.get("text") for block in node["content"]):
+        content: Any = node.get("content")
+        if isinstance(content, list) and any(isinstance(block, dict) and block.get("text") for block in content):
             break  # somebody wrote into it: it is a node now
         below = tree.graph.children_of(root)
         current = tree.fields.get("currentNodeId")

@@ -116,7 +116,7 @@ def _as_block(value: Any) -> dict[str, Any]:
         text = value.get("text")
         return {**value, "text": "" if text is None else str(text) if not isinstance(text, dict | list) else ""}
     if isinstance(value, dict) and isinstance(value.get("text"), str):
-        return {"type": "text", **value}
+        return {**value, "type": "text"}
     return {"type": "unknown", "value": value}
 
 

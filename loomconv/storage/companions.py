@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loomconv.errors import UsageFault
 
-__all__ = ["RESIDUE_SUFFIX", "companion_path", "residue_path"]
+__all__ = ["RESIDUE_SUFFIX", "companion_path", "is_companion", "residue_path"]
 
 RESIDUE_SUFFIX = ".loomconv-residue.json"
 
@@ -23,9 +23,21 @@ def companion_path(dst: Path, n: int) -> Path:
     _refuse_stream(dst)
     if n == 1:
         return dst
-    match = _SUFFIXES.search(dst.name)
-    cut = match.start() if match else len(dst.name)
-    return dst.with_name(f"{dst.name[:cut]}-{n}{dst.name[cut:]}")
+    stem, suffix = _stem_and_suffix(dst.name)
+    return dst.with_name(f"{stem}-{n}{suffix}")
+
+
+def _stem_and_suffix(name: str) -> tuple[str, str]:
+    match = _SUFFIXES.search(name)
+    cut = match.start() if match else len(name)
+    return name[:cut], name[cut:]
+
+
+def is_companion(path: Path, dst: Path) -> bool:
+    """Whether `path` may be the file of a further tree of `dst`, whatever its number."""
+    stem, suffix = _stem_and_suffix(dst.name)
+    fits = re.fullmatch(f"{re.escape(stem)}-[0-9]+{re.escape(suffix)}", path.name) is not None
+    return fits and path.resolve().parent == dst.resolve().parent
 
 
 def residue_path(dst: Path) -> Path:

@@ -151,7 +151,10 @@ def open_source(
     written = os.fspath(where)
     if written == "-":
         name = name or "<stdin>"
-        return _from_bytes(_read_stream(stdin or sys.stdin.buffer, name, limits), name, limits)
+        stream = stdin or getattr(sys.stdin, "buffer", None)
+        if stream is None:
+            raise UnreadableFile("standard input is closed", source=name, next_step="Name a file instead of `-`.")
+        return _from_bytes(_read_stream(stream, name, limits), name, limits)
     return _from_path(Path(written), name or written, limits)
 
 
@@ -186,7 +189,7 @@ def _open_file(path: Path, name: str) -> BinaryIO:
     except FileNotFoundError:
         message, step = "there is no such file", "Check the spelling of the path."
     except IsADirectoryError:
-        message, step = "this is a folder", "Name one of the files in it, or convert the folder with `loomconv batch`."
+        message, step = "this is a folder", "Name one of the files in it."
     except PermissionError:
         message, step = "there is no permission to read the file", "Change its permissions, or read it as its owner."
     except (OSError, ValueError) as error:

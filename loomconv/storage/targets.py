@@ -242,9 +242,10 @@ class _StreamTarget:
 
 
 def _standard_output() -> BinaryIO:
-    sys.stdout.flush()
-    stream: BinaryIO | None = getattr(sys.stdout, "buffer", None)
-    if stream is None:
+    stream: BinaryIO | None = getattr(sys.stdout, "buffer", None)  # None, too, when it was closed at the start
+    if stream is not None:
+        sys.stdout.flush()
+    else:
         raise UsageFault("standard output takes no bytes here", next_step="Name an output file instead of `-`.")
     return stream
 

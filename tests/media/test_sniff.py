@@ -175,7 +175,7 @@ def fake_magic(answer: str) -> tuple[ModuleType, list[int]]:
     module: Any = ModuleType("magic")
     opened: list[int] = []
 
-    class MagicException(Exception):  # noqa: N818 - the module's own name
+    class MagicException(Exception):
         pass
 
     class Magic:

@@ -8,7 +8,7 @@ the values that were decoded (`jsontext.keys_accounted` says why).
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -19,7 +19,8 @@ __all__ = ["ProbedNode", "ordinary_strings", "probe_node"]
 _UNSET: Any = msgspec.UNSET
 
 
-class _Text(msgspec.Struct, forbid_unknown_fields=True, tag_field="type", tag="text", gc=False):
+class _Text(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    type: Literal["text"]
     text: str
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from loomconv import jsontext
@@ -22,6 +23,8 @@ class Socketteer(Format):
     suffixes = (".json",)
     namespace = NAMESPACE
     layout: ClassVar[Layout] = jsontext.PYTHON_INDENT_4
+    # A deep tree is written on one line (see `writer`).
+    further_layouts: ClassVar[tuple[Layout, ...]] = (replace(jsontext.PYTHON_INDENT_4, indent=None),)
     options = (
         Option(
             name="sidecars",

@@ -253,7 +253,8 @@ class TreeStash:
             forms = self.reading.forms
             for raw, node_id, core in zip(self.nest.raws, self.reading.ids.ids, self.reading.cores, strict=True):
                 reference = raw.get("generation")
-                if isinstance(reference, dict) and reference.get("id") in candidates:
+                ref = reference.get("id") if isinstance(reference, dict) else None
+                if isinstance(ref, str) and ref in candidates:
                     forms.make_response(core, node_id, made)
         return {ref: entry for ref, entry in made.made.items() if ref in own and same(entry.entry(ref), own[ref])}
 

@@ -42,6 +42,7 @@ OFFSET = 978_307_200_000
     ],
 )
 def test_a_number_is_seconds_since_2001_cut_to_milliseconds(raw: float, iso: str) -> None:
+    """OL1-date-number."""
     assert read_time(raw) == (iso, None, "")
 
 
@@ -55,6 +56,7 @@ def test_a_number_is_seconds_since_2001_cut_to_milliseconds(raw: float, iso: str
     ],
 )
 def test_a_number_in_another_unit_is_used_with_a_warning(raw: float, iso: str) -> None:
+    """OL1-date-plausible."""
     assert read_time(raw)[:2] == (iso, "read.time-unit")
 
 
@@ -64,6 +66,7 @@ def test_what_is_no_time_is_left_out_with_a_warning(raw: Any) -> None:
 
 
 def test_a_text_needs_a_zone() -> None:
+    """OL1-date-string."""
     assert read_time("2024-12-13T08:00:00Z") == ("2024-12-13T08:00:00Z", None, "")
     assert read_time("2024-12-13T08:00:00.1239+02:00").iso == "2024-12-13T06:00:00.123Z"
     assert read_time("2024-12-13T08:00:00")[:2] == (None, "read.time-without-zone")

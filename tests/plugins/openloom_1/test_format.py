@@ -20,6 +20,7 @@ def score(value: Any) -> int | None:
 
 
 def test_a_file_is_recognised_by_its_content() -> None:
+    """OL1-detect, OL2-8.0-detect."""
     value = file_of(*chain("r", "a"))
     assert score(value) == 95
     assert score(file_of(*chain("r", "a"), copies=LEFT_OUT)) == 85
@@ -63,6 +64,7 @@ def test_a_long_file_is_recognised_by_its_head() -> None:
     ],
 )
 def test_others_are_not(value: Any) -> None:
+    """OL1-detect."""
     assert score(value) is None
 
 

@@ -13,7 +13,7 @@ from loomconv_plugins.openloom_1 import intake, writer
 from tests.plugins.openloom_1 import harness
 from tests.plugins.openloom_1.harness import TEXTS, as_json, document_of, read, spelled, write, written
 
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=60, deadline=None)
 
 
 @FEW

@@ -44,6 +44,7 @@ def test_a_plain_file_has_no_stash_and_no_findings() -> None:
 
 
 def test_key_id() -> None:
+    """OL1-key-id."""
     value = file_of(entry("r", children=("a", "b")), entry("a", "r"), entry("b", "r"))
     value["nodes"]["a"]["id"] = "z"
     del value["nodes"]["b"]["id"]
@@ -55,6 +56,7 @@ def test_key_id() -> None:
 
 
 def test_missing_and_null_are_the_same() -> None:
+    """OL1-missing-null."""
     value = file_of(entry("r", parentId=None, rememberedChildId=None, bookmarkTitle=None), description=None)
     tree = tree_of(value)
     assert codes(value) == {}
@@ -65,6 +67,7 @@ def test_missing_and_null_are_the_same() -> None:
 
 
 def test_a_claimed_parent_counts_and_is_first() -> None:
+    """OL1-parent."""
     nodes = [entry("r", children=("a", "b")), entry("a", "r"), entry("b", "r", ("c",)), entry("c", "a")]
     tree = tree_of(file_of(*nodes))
     assert tree.graph.parent_of("c") == "a"
@@ -76,6 +79,7 @@ def test_a_claimed_parent_counts_and_is_first() -> None:
 
 
 def test_without_a_claim_the_list_counts() -> None:
+    """OL1-parent."""
     nodes = [entry("r", children=("a", "b")), entry("a"), entry("b", "ghost")]
     value = file_of(*nodes)
     assert tree_of(value).graph.children_of("r") == ["a", "b"]
@@ -99,6 +103,7 @@ def test_the_root_is_nobodys_child_unless_it_says_so() -> None:
 
 
 def test_order() -> None:
+    """OL1-order, OL2-8.0-topology."""
     nodes = [
         entry("r", children=("c", "a", "c")),
         *(entry("a", "r"), entry("b", "r", createdTime=9), entry("c", "r"), entry("d", "r", createdTime=5)),
@@ -113,6 +118,7 @@ def test_order() -> None:
 
 
 def test_dangling_ids_are_dropped_and_kept_aside() -> None:
+    """OL1-dangling."""
     value = file_of(entry("r", children=("x", "a", "y")), entry("a", "r", rememberedChildId="z"))
     value["nodes"]["r"]["rememberedChildId"] = "a"
     assert tree_of(value).graph.children_of("r") == ["a"]
@@ -124,12 +130,14 @@ def test_dangling_ids_are_dropped_and_kept_aside() -> None:
 
 
 def test_a_parent_that_is_not_there_is_left_to_the_hub() -> None:
+    """OL1-orphans."""
     tree = tree_of(file_of(entry("r"), entry("a", "ghost"), currentNodeId="r"))
     (edge,) = tree.edges
     assert (edge["sources"][0]["nodeId"], edge["targetNodeId"]) == ("ghost", "a")
 
 
 def test_root() -> None:
+    """OL1-root."""
     nodes = [entry("r", children=("a",)), entry("a", "r")]
     assert tree_of(file_of(*nodes)).fields["rootNodeIds"] == ["r"]
     # A root that is not there: the only node without a parent, or all of them.
@@ -143,6 +151,7 @@ def test_root() -> None:
 
 
 def test_rings_are_read_as_they_are_claimed() -> None:
+    """OL1-cycle."""
     value = file_of(entry("r"), entry("x", "y", ("y",)), entry("y", "x", ("x",)), currentNodeId="r")
     tree = tree_of(value)
     assert sorted((edge["sources"][0]["nodeId"], edge["targetNodeId"]) for edge in tree.edges) == [
@@ -158,6 +167,7 @@ def test_rings_are_read_as_they_are_claimed() -> None:
     [("user", "human"), ("Assistant", "model"), ("SYSTEM", "system"), ("tool", "human"), (None, "human"), (3, "human")],
 )
 def test_author(author: object, role: str) -> None:
+    """OL1-author, OL2-8.0-author."""
     value = file_of(entry("r", author=author))
     assert tree_of(value).nodes["r"]["author"] == {"role": role}
     known = author in ("user", "Assistant", "SYSTEM")
@@ -166,6 +176,8 @@ def test_author(author: object, role: str) -> None:
 
 
 def test_model_id() -> None:
+    """dossier §5, OL2-8.0-model."""
+
     def said(**more: object) -> dict[str, object]:
         node = tree_of(file_of(entry("r", **more))).nodes["r"]
         return {key: node[key] for key in ("author", "generation", "extensions") if key in node}  # type: ignore[literal-required]
@@ -184,6 +196,7 @@ def test_model_id() -> None:
 
 
 def test_dates_are_stashed_where_the_writer_would_put_others() -> None:
+    """OL1-date-number, OL2-8.0-dates."""
     for raw, stash in (
         (757000000.25, None),
         (757000000, None),
@@ -211,6 +224,7 @@ def write_back(data: bytes) -> bytes:
 
 
 def test_a_stated_zone_is_used_and_remembered() -> None:
+    """OL1-date-string."""
     value = file_of(entry("r", createdTime="2024-12-13T08:00:00"))
     assert codes(value) == {"read.time-without-zone": 1}
     tree = tree_of(value, assume_timezone="+02:00")
@@ -221,6 +235,7 @@ def test_a_stated_zone_is_used_and_remembered() -> None:
 
 
 def test_current() -> None:
+    """OL1-current, OL2-8.0-current."""
     nodes = [
         entry("r", children=("a", "b"), rememberedChildId="b"),
         entry("a", "r"),
@@ -252,6 +267,7 @@ def test_a_remembered_child_is_stashed_only_where_it_says_something() -> None:
 
 
 def test_bookmarks_that_agree() -> None:
+    """OL1-bookmarks, OL2-8.0-bookmark."""
     marked = entry("a", "r", isBookmarked=True, bookmarkTitle="here")
     value = file_of(entry("r", children=("a",)), marked, copies={"a": dict(reversed(marked.items()))})
     assert tree_of(value).nodes["a"]["meta"] == {"bookmarked": True, "bookmarkLabel": "here"}
@@ -260,6 +276,7 @@ def test_bookmarks_that_agree() -> None:
 
 
 def test_bookmarks_that_disagree() -> None:
+    """OL1-bookmarks."""
     nodes = [entry("r", children=("a", "b", "c")), *(entry(each, "r") for each in "abc")]
     nodes[1].update(isBookmarked=True, bookmarkTitle="by node")
     nodes[2].update(isBookmarked=True)
@@ -299,6 +316,7 @@ def test_a_file_without_the_map_of_bookmarks_is_nothing_odd() -> None:
 
 
 def test_text() -> None:
+    """OL1-text."""
     for raw, text, found in (("  x\r\n", "  x\r\n", 0), (None, "", 1), (42, "42", 1), (["x"], "", 1)):
         value = file_of(entry("r", text=raw))
         assert tree_of(value).nodes["r"]["content"] == [{"type": "text", "text": text}]
@@ -310,6 +328,7 @@ def test_text() -> None:
 
 
 def test_unknown_keys_are_kept_in_the_stash() -> None:
+    """OL1-unknown."""
     value = file_of(entry("r", colour="red"), theme={"dark": True})
     assert stash_of("r", value) == {"unknown": {"colour": "red"}}
     assert tree_of(value).fields["extensions"]["openloom-1"] == {"unknown": {"theme": {"dark": True}}}

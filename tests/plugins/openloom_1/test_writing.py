@@ -35,6 +35,7 @@ def marks(raw: dict[str, Any]) -> Any:
 
 
 def test_keys() -> None:
+    """OL1-w-keys."""
     value = written(document_of([node("r", createdAt="2024-12-12T21:44:00Z"), node("a")], [("r", "a")]))
     assert list(value) == [
         *("id", "title", "description", "systemMessage", "lastModified", "rootNodeId", "nodes", "bookmarkedNodes"),
@@ -46,6 +47,7 @@ def test_keys() -> None:
 
 
 def test_date() -> None:
+    """OL1-w-date."""
     assert one(createdAt="2024-12-12T21:44:00.360Z")["createdTime"] == 755732640.36
     assert repr(one(createdAt="2024-12-12T21:44:00Z")["createdTime"]) == "755732640"
     assert one(createdAt="1969-07-20T20:17:40Z")["createdTime"] == -14_182_940 - 978_307_200
@@ -55,6 +57,7 @@ def test_date() -> None:
 
 
 def test_no_date() -> None:
+    """OL1-w-nodate."""
     raw = one()
     assert raw["createdTime"] == 0
     assert marks(raw) == {"createdTimeUnknown": True}
@@ -81,6 +84,7 @@ def test_no_date() -> None:
     ],
 )
 def test_model_id(more: dict[str, Any], model: str) -> None:
+    """OL1-w-modelId."""
     assert one(**more)["modelId"] == model
     document = document_of([node("r", **{"role": more["role"], **more})])
     assert spelled(as_json(read(write(document))[0])) == spelled(as_json(document))
@@ -94,6 +98,7 @@ def test_a_name_that_reads_as_none_has_a_mark(name: str) -> None:
 
 
 def test_author() -> None:
+    """OL1-w-author."""
     roles = ("human", "model", "system", "mixed", "narrator")
     assert [one(role=role)["author"] for role in roles] == ["user", "assistant", "system", "assistant", "user"]
     assert [marks(one(role=role))["core"]["author"] for role in ("mixed", "narrator")] == [
@@ -103,6 +108,7 @@ def test_author() -> None:
 
 
 def test_remembered() -> None:
+    """OL1-w-remember."""
     nodes = [node("r"), node("a"), node("b"), node("c")]
     edges = [("r", "a"), ("r", "b"), ("b", "c")]
     raw = written(document_of(nodes, edges, currentNodeId="c"))["nodes"]
@@ -119,6 +125,7 @@ def test_remembered() -> None:
 
 
 def test_current() -> None:
+    """OL1-w-current."""
     nodes, edges = [node("r"), node("a"), node("b")], [("r", "a"), ("a", "b")]
     assert written(document_of(nodes, edges, currentNodeId="a"))["currentNodeId"] == "a"
     value = written(document_of(nodes, edges))
@@ -131,6 +138,7 @@ def test_current() -> None:
 
 
 def test_bookmarks() -> None:
+    """OL1-w-bookmarks."""
     text = "One line\nand another, which is long enough"
     nodes = [node("r", text, meta={"bookmarked": True}), node("a", "short", meta={"bookmarked": True})]
     value = written(document_of(nodes, [("r", "a")]))
@@ -149,6 +157,7 @@ def test_a_bookmark_that_was_renamed_in_the_app_is_renamed() -> None:
 
 
 def test_file() -> None:
+    """OL1-w-file."""
     document = document_of([node("r", "a/b é\u2028\x07", createdAt="2024-12-12T21:44:00Z")])
     data = write(document)
     assert b'"text":"a\\/b \xc3\xa9\xe2\x80\xa8\\u0007"' in data
@@ -157,6 +166,7 @@ def test_file() -> None:
 
 
 def test_ids_as_uuids() -> None:
+    """OL1-w-ids."""
     known = "3a9c24f6-5791-4c5a-a9a7-f31c65064da9"
     nodes = [node("r"), node(known), node(known.upper())]
     document = document_of(nodes, [("r", known), ("r", known.upper())], currentNodeId=known)

@@ -16,7 +16,7 @@ EXPECTED = json.loads((Path(__file__).parent / "expected_findings.json").read_te
 READABLE = sorted(name for name, found in EXPECTED.items() if isinstance(found, dict))
 CLEAN = [name for name in READABLE if load(name)[0].pristine]
 
-# Fixtures whose bytes the writer does not give back when something in them was edited, and why. All values are the same.
+# Fixtures whose bytes the writer does not give back when something in them was edited, and why; their values it does.
 OTHER_BYTES = {
     "escapes.openloom": "the title's needless escapes, and a short list on one line",
     "gap-a02-duplicate-key.openloom": "the first of two nodes with one key is gone; a node with a key twice keeps it",
