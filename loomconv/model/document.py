@@ -61,9 +61,10 @@ class Tree:
 
         An annotation that a repair made of a continuation does not count. Costs a look at each annotation edge.
         """
-        edges, graph = self.edges, self.graph
+        edges = self.edges
         if ANNOTATION not in edges.kinds:
             return set()
+        graph = self.graph
         notes: set[int] = set()
         for position, kind in enumerate(edges.kinds):
             if kind != ANNOTATION:

@@ -18,6 +18,7 @@ __all__ = [
     "CONTINUATION",
     "ID_ABSENT",
     "ODD",
+    "OWN_ID",
     "ROLE_ABSENT",
     "EdgeTable",
     "derived_edge_id",
@@ -27,8 +28,8 @@ __all__ = [
 ]
 
 # What an edge's form says beyond its ends, as bits: nothing for a plain edge. An odd edge has an id of its own, a time,
-# further sources, another type or role, extensions or unknown keys.
-ID_ABSENT, ROLE_ABSENT, ODD = 1, 2, 128
+# further sources, another type or role, extensions or unknown keys; `OWN_ID` with it says that its id is all.
+ID_ABSENT, ROLE_ABSENT, OWN_ID, ODD = 1, 2, 4, 128
 
 # Kinds of edges as topology sees them. Unknown types count as annotations (OL2-4.4-type-unknown); an edge is broken
 # while one of its ends is not a node of the tree.
@@ -175,13 +176,13 @@ class EdgeTable(Sequence[Edge]):
             else:
                 strings += 2
                 add_hash(hash(edge.id))
-                if edge.id != "edge:" + edge.targetNodeId:
-                    form |= ODD
             if edge.createdAt is not unset:
                 strings += 2
                 form |= ODD
             if kind != CONTINUATION:
                 form |= ODD
+            if edge.id is not unset and edge.id != "edge:" + edge.targetNodeId:
+                form |= ODD if form & ODD else ODD | OWN_ID
             add_block(block)
             add_parent(parent)
             add_target(target)
@@ -246,6 +247,11 @@ class EdgeTable(Sequence[Edge]):
                 yield jsontext.encode_plain(edge)
             else:
                 yield block
+
+    def own_id(self, position: int) -> str:
+        """The id of an edge whose form says `OWN_ID`; decodes less than looking at the edge."""
+        block = self._blocks[position]
+        return cast(str, _decode_plain(block).id) if block is not None else ""
 
     def sources(self, position: int) -> tuple[int, ...]:
         """Ordinals of all sources, in edge order; `-1` for one that is not a node."""

@@ -15,12 +15,20 @@ _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,12}))?)?\s?([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII
 )
 
+# The spelling that is written, and read without further ado.
+_USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z", re.ASCII)
+
 
 def parse_iso(text: str) -> tuple[datetime, bool] | None:
     """The moment (UTC, microseconds) and whether digits finer than milliseconds were there.
 
     None when the text is no date and time with a zone. Accepts any offset, lower-case `t` and `z`, a space for `T`.
     """
+    if _USUAL.fullmatch(text) is not None:
+        try:
+            return datetime.fromisoformat(text), False
+        except ValueError:
+            return None
     match = _ISO.fullmatch(text)
     if match is None or match[8] is None:
         return None
@@ -64,7 +72,7 @@ def format_ms(milliseconds: int) -> str | None:
     except OverflowError:
         return None
     rest = milliseconds % 1000
-    return moment.strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0") + (f".{rest:03d}Z" if rest else "Z")
+    return moment.isoformat(timespec="milliseconds" if rest else "seconds")[:-6] + "Z"
 
 
 def looks_like_time(text: str) -> bool:

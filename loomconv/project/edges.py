@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 from loomconv.model.document import Tree
-from loomconv.model.edges import BROKEN, CONTINUATION, ID_ABSENT, ODD, ROLE_ABSENT, EdgeTable, is_edge, primary_source
+from loomconv.model.edges import (
+    BROKEN,
+    CONTINUATION,
+    ID_ABSENT,
+    ODD,
+    OWN_ID,
+    ROLE_ABSENT,
+    EdgeTable,
+    is_edge,
+    plain_edge,
+    primary_source,
+)
 from loomconv.model.types import Edge
 
 __all__ = ["pack_edges", "simple_edges", "unpack_edges"]
@@ -28,25 +39,28 @@ def pack_edges(tree: Tree) -> dict[str, Any] | None:
     """All edges of the tree for its residue, or None when a reader of the strict tree makes the very same ones.
 
     `{"form": bits, "list": [...]}`: in the list a plain edge is the id of its target alone (its source is the parent
-    that the target has in the tree), any other edge is the whole object. `form` says which optional parts plain edges
-    lack. When all edges are plain there need be no list: without one they stand in the order that readers give them,
-    grouped by parent, parents depth-first; with `"order": "nodes"` in the depth-first order of their targets.
+    that the target has in the tree), one that has an id besides is `[id, target]`, and any other edge is the whole
+    object. `form` says which optional parts plain edges lack. When all edges are plain there need be no list: without
+    one they stand in the order that readers give them, grouped by parent, parents depth-first; with `"order": "nodes"`
+    in the depth-first order of their targets.
     """
     edges, ids = tree.edges, tree.nodes.ids
     if not len(edges):
         return None
-    form = next((form for form in edges.forms if not form & ODD), 0)
+    form = next((form & ~(ODD | OWN_ID) for form in edges.forms if not form & ODD or form & OWN_ID), 0)
+    with_id = (form & ~ID_ABSENT) | ODD | OWN_ID
     parent = tree.graph.parent
     packed: list[Any] = []
     all_plain = True
     seen = bytearray(len(ids))
     rows = zip(edges.kinds, edges.forms, edges.parents, edges.targets, strict=True)
     for position, (kind, own_form, source, target) in enumerate(rows):
-        if kind == CONTINUATION and own_form == form and parent[target] == source and not seen[target]:
+        simple = kind == CONTINUATION and parent[target] == source and not seen[target]
+        if simple and own_form == form:
             packed.append(ids[target])
         else:
             all_plain = False
-            packed.append(edges[position])
+            packed.append([edges.own_id(position), ids[target]] if simple and own_form == with_id else edges[position])
         if kind == CONTINUATION:
             seen[target] = 1
     if all_plain:
@@ -111,7 +125,8 @@ class _Unpacking:
             listed = (_by_node if packed.get("order") == "nodes" else _grouped)(self.tree, walk)
         entries: list[int | Edge] = []
         seen = bytearray(len(self.tree.nodes))
-        for each in listed:
+        for entry in listed:
+            each = self._with_parent(entry) if isinstance(entry, list) else entry
             edge = None if isinstance(each, str) else self._alive(each)
             if edge is None and not isinstance(each, str):
                 continue
@@ -131,6 +146,17 @@ class _Unpacking:
             if parent >= 0:
                 entries.append(ordinal)
         return entries
+
+    def _with_parent(self, entry: list[Any]) -> Any:
+        """The edge of an entry `[id, target]`, from the parent that the target has now; the entry if there is none."""
+        if len(entry) != 2 or not all(isinstance(each, str) for each in entry):
+            return entry
+        own_id, target = entry
+        ordinal = self.tree.nodes.ordinals.get(target, -1)
+        parent = self.graph.parent[ordinal] if ordinal >= 0 else -1
+        if parent < 0:
+            return entry
+        return {**plain_edge(self.tree.nodes.ids[parent], target, self.form & ROLE_ABSENT), "id": own_id}
 
     def _alive(self, entry: Any) -> Edge | None:
         """The edge without those of its sources that are gone; None when nothing of it is left."""

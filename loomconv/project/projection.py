@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from loomconv.capabilities import Capabilities
 from loomconv.model.document import Document, Tree
-from loomconv.model.edges import CONTINUATION, ODD, EdgeTable, derived_edge_id
+from loomconv.model.edges import CONTINUATION, ODD, OWN_ID, EdgeTable, derived_edge_id
 from loomconv.model.ids import mint_ulid
 from loomconv.model.record import NAMESPACE
 from loomconv.model.types import Node
@@ -242,6 +242,9 @@ class _Projection:
             if not form & ODD and first:
                 continue
             where = {"tree": tree.id, "node": ids[target], "pointer": f"/edges/{position}"}
+            if form & OWN_ID and first:
+                self.lose("loss.edge-detail", "Not written of the edge: id.", self.keep_tree, value=["id"], **where)
+                continue
             edge = edges[position]
             sources = [source["nodeId"] for source in edge["sources"]]
             if kind != CONTINUATION:

@@ -198,8 +198,16 @@ def test_a_moved_node_stays_moved() -> None:
     document, report = journey(family(), lambda tree: with_links(tree, ("r", "c"), ("r", "a"), ("a", "b")))
     tree = document.trees[0]
     assert siblings(tree) == "ca" and siblings(tree, "a") == "b"
-    assert report.codes == {"restore.edited": 1}, "what its former edge said is gone, and that is said"
-    assert report.findings[0].node == "b"
+    assert [edge.get("id") for edge in tree.edges if edge["targetNodeId"] == "b"] == ["e-b"]
+    assert not report.codes, "all that its edge said beyond its ends was an id, and that moves along"
+
+
+def test_a_moved_node_loses_what_its_edge_said_of_its_former_parent() -> None:
+    document, report = journey(family(), lambda tree: with_links(tree, ("r", "a"), ("r", "b"), ("a", "c")))
+    tree = document.trees[0]
+    assert siblings(tree) == "ab" and siblings(tree, "a") == "c"
+    assert report.codes == {"restore.edited": 1}
+    assert report.findings[0].node == "c"
 
 
 def test_a_moved_node_keeps_its_further_parents() -> None:

@@ -185,15 +185,15 @@ class Lens:
 
     # -- writing -----------------------------------------------------------------------------------------------
 
-    def put(self, core: dict[str, Any], setting: Setting, marks: dict[str, Any] | None = None) -> dict[str, Any]:
+    def put(self, core: dict[str, Any], setting: Setting) -> dict[str, Any]:
         """The object of the file for a core; unknown keys and `extensions` come last.
 
-        `setting` is the one in which the object will be read again, `marks` are such as were made elsewhere.
+        `setting` is the one in which the object will be read again.
         """
         extensions = core.get("extensions")
         stash = own_part(extensions)
         raw = self._with_raw_forms(self.base(core), core, stash, setting)
-        marks = {**(marks or {}), **self._marks(raw, core, setting), **self._foreign_stash(extensions)}
+        marks = {**self._marks(raw, core, setting), **self._foreign_stash(extensions)}
         former = self._former_marks(raw, core, stash, marks, setting)
         unknown = stash.get("unknown")
         if isinstance(unknown, dict):

@@ -114,7 +114,7 @@ def edited_documents(draw: st.DrawFn) -> Any:
     nodes: dict[str, Any] = dict(tree.nodes.items())
     parents = {node_id: tree.graph.parent_of(node_id) for node_id in nodes}
     fields = dict(tree.fields)
-    for _ in range(draw(st.integers(1, 3))):
+    for step in range(draw(st.integers(1, 3))):
         ids = sorted(nodes)
         kind = draw(st.sampled_from(["change", "remove", "add", "move", "select"] if ids else ["add"]))
         node_id = draw(st.sampled_from(ids)) if ids else ""
@@ -129,8 +129,8 @@ def edited_documents(draw: st.DrawFn) -> Any:
             parents = {child: None if parent == node_id else parent for child, parent in parents.items()}
             del parents[node_id]
         elif kind == "add":
-            nodes[f"new{len(nodes)}"] = draw(pivot_nodes(f"new{len(nodes)}"))
-            parents[f"new{len(nodes) - 1}"] = draw(st.sampled_from([None, *ids]))
+            nodes[f"new{step}"] = draw(pivot_nodes(f"new{step}"))
+            parents[f"new{step}"] = draw(st.sampled_from([None, *ids]))
         elif kind == "move":
             parents[node_id] = draw(st.sampled_from([None, *ids]))
         else:
