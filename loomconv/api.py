@@ -339,16 +339,20 @@ def _with_layouts(
         if usual is None or origin.layout not in (usual.layout, *usual.further_layouts):
             layouts[origin.format] = origin.layout.to_json()
     record = {key: value for key, value in record.items() if key != "layouts"}
+    fields = dict(document.fields)
     if layouts:
         record["layouts"] = layouts
-    fields = dict(document.fields)
+        if "extensions" in fields and not fields["extensions"]:
+            record["bareExtensions"] = fields["extensions"]  # null or empty: they give way to the record
     if record or NAMESPACE in extensions:
         extensions.pop(NAMESPACE, None)
         fields.pop("extensions", None)
-        if record:
+        if record.keys() - {"bareExtensions"}:
             extensions[NAMESPACE] = record
         if extensions:
             fields["extensions"] = extensions
+        elif "bareExtensions" in record:
+            fields["extensions"] = record["bareExtensions"]
     return Document(fields, document.trees, document.key_order, origin, document.touched), own
 
 

@@ -71,6 +71,8 @@ class Examiner:
             holder: Any = node.get(key)
             if holder and not holder.keys() <= known:
                 suspects[key] = {name: value for name, value in holder.items() if name not in known}
+        if not suspects:
+            return node
         cleaned, places = drop_secrets(suspects, keep=self.options.keep_secrets)
         self._report_secrets(places, node=node_id)
         if cleaned is suspects:

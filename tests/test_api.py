@@ -193,6 +193,16 @@ def test_the_layout_of_the_source_comes_back_with_it(fixtures: Path, tmp_path: P
         assert list(written(tmp_path / "back.openloom")) == list(written(source))
 
 
+@pytest.mark.parametrize("bare", [{}, None])
+@pytest.mark.parametrize("way", ["openloom-1", "socketteer"])
+def test_extensions_without_anything_in_them_come_back(bare: Any, way: str, tmp_path: Path) -> None:
+    value = {**three_trees(), "extensions": bare, "trees": three_trees()["trees"][:1]}
+    (tmp_path / "in.openloom").write_bytes(jsontext.dump(value, jsontext.TWO_SPACES))
+    convert(tmp_path / "in.openloom", tmp_path / "there", target_format=way)
+    convert(tmp_path / "there", tmp_path / "back.openloom")
+    assert spelled(written(tmp_path / "back.openloom")) == spelled(value)
+
+
 def test_a_layout_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     value = three_trees()
     value["extensions"] = {"loomconv": {"layouts": {"socketteer": {"indent": "many"}}}}

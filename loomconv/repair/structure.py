@@ -97,7 +97,8 @@ class _TreeRepair:
             self._remove_broken_edges()
         self._remove_duplicate_edges()
         self._rename_edge_ids()
-        self._cut_cycles()
+        if self._cut_cycles():
+            self._remove_duplicate_edges()  # a link that was cut may say now what a note says already
         self._list_roots()
         self._check_current()
         return self.tree
@@ -223,11 +224,11 @@ class _TreeRepair:
 
     # -- cycles ------------------------------------------------------------------------------------------------
 
-    def _cut_cycles(self) -> None:
+    def _cut_cycles(self) -> bool:
         """Continuations form no ring (OL2-4.1-acyclic, A5): the link that closes one becomes an annotation."""
         ringed = _nodes_on_or_behind_rings(self.tree)
         if not ringed:
-            return
+            return False
         edges = self.tree.edges
         links: dict[int, list[tuple[int, int]]] = {}
         # Where the story comes in from outside: such a node keeps its place, and its ring is cut where it comes back.
@@ -255,6 +256,7 @@ class _TreeRepair:
             changes[position] = cast(Edge, cut)
             self.orphaned.add(self.tree.nodes.ordinals[target])
         self._replace_edges(changes)
+        return True
 
     # -- roots and pointers ------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from loomconv.model import EdgeTable, NodeIndex, plain_edge, primary_source
-from loomconv.model.edges import ANNOTATION, BROKEN, CONTINUATION, ID_ABSENT, ODD, ROLE_ABSENT, derived_edge_id
+from loomconv.model.edges import ANNOTATION, BROKEN, CONTINUATION, ID_ABSENT, ODD, OWN_ID, ROLE_ABSENT, derived_edge_id
 from tests.made import examples, link, node, note_edge, tree_of, trees
 
 
@@ -89,6 +89,30 @@ def test_edges_come_back_as_they_were(value: dict[str, Any]) -> None:
     assert list(table) == value["edges"]
     assert table[:] == value["edges"]
     assert [json.loads(bytes(block)) for block in table.blocks()] == value["edges"]
+
+
+def test_an_edge_that_has_but_an_id_besides_says_so() -> None:
+    table = table_of(
+        {"id": "own", **link("a", "b")},
+        {"id": "own-2", **link("a", "c"), "createdAt": "2026-01-01T00:00:00Z"},
+        {"id": "own-3", "type": "continuation", "sources": [{"nodeId": "b"}], "targetNodeId": "c"},
+        {"id": "own-4", **note_edge("a", "b")},
+    )
+    assert list(table.forms) == [ODD | OWN_ID, ODD, ODD | OWN_ID | ROLE_ABSENT, ODD]
+    assert [table.own_id(position) for position in (0, 2)] == ["own", "own-3"]
+
+
+def test_edges_with_more_than_the_usual_are_known() -> None:
+    table = table_of(
+        link("a", "b"),
+        {"id": "e", **note_edge("a", "b"), "createdAt": "x"},
+        {**link("a", "b"), "extensions": {}},
+        {**link("a", "b"), "sources": [{"nodeId": "a"}, {"nodeId": "b"}]},
+        {**link("a", "b"), "weight": 1},
+        5,
+    )
+    assert table.rich == [2, 3, 4, 5]
+    assert table.rebuilt(table.nodes, lambda position: position != 2).rich == [2, 3, 4]
 
 
 def test_blocks_are_verbatim() -> None:

@@ -105,8 +105,11 @@ def test_prose_that_speaks_of_a_key_is_left_alone() -> None:
 
 def test_evidence_of_a_generation_is_passed_over() -> None:
     """OL2-5-verbatim: leaving it out is a switch of its own."""
-    held = {"residue": {"generation": {"headers": {"authorization": "Bearer x"}}, "rawResponse": {"cookie": "x"}}}
-    assert drop_secrets(held)[0] is held
+    evidence = {"rawResponse": {"headers": {"authorization": "Bearer x"}}}
+    for holder in ("residue", "node", "original"):
+        held = {holder: {"generation": evidence}}
+        assert drop_secrets(held)[0] is held
+    assert drop_secrets({"my-app": {"generation": {"apiKey": "x"}}})[0] == {"my-app": {"generation": {}}}
 
 
 def test_the_given_value_stays_as_it_was() -> None:

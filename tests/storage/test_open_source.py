@@ -145,7 +145,7 @@ def test_a_missing_file_and_a_folder_have_next_steps(tmp_path: Path, monkeypatch
     with pytest.raises(UnreadableFile) as caught:
         open_source("no/such.json")
     assert str(caught.value) == "no/such.json: there is no such file. Check the spelling of the path."
-    with pytest.raises(UnreadableFile, match=r"folder.*loomconv batch"):
+    with pytest.raises(UnreadableFile, match=r"folder.*one of the files in it"):
         open_source(".")
     with pytest.raises(UnreadableFile, match="Check the path"):
         open_source("a" * 5000)

@@ -19,7 +19,7 @@ from loomconv.storage.source import Source
 from loomconv_plugins.openloom_1.bookmarks import copy_difference
 from loomconv_plugins.openloom_1.links import Claims
 from loomconv_plugins.openloom_1.shape import MISSING, NODE_KEYS
-from loomconv_plugins.openloom_1.strict import has_strings, plain_node, plain_strings
+from loomconv_plugins.openloom_1.strict import has_strings, plain_extensions, plain_node, plain_strings
 
 __all__ = ["Intake", "take_apart"]
 
@@ -29,9 +29,9 @@ class Intake:
     """A file taken apart.
 
     `fields` is the top of the file without nodes and bookmarks. `blocks` are the bytes of the plain nodes, `values` the
-    values of all others, by id; `claims` has all nodes in file order. `null_parents` are the plain nodes with a parent
-    of null, `flagged` all bookmarked ones. `copies` is the map of bookmarks, or what stands
-    in its place; plain copies are bytes, too.
+    values of all others, by id; `claims` has all nodes in file order. `extended` are the plain nodes with `extensions`,
+    `null_parents` those with a parent of null, `flagged` all bookmarked nodes. `copies` is the map of bookmarks, or
+    what stands in its place; plain copies are bytes, too.
     """
 
     fields: dict[str, Any]
@@ -39,6 +39,7 @@ class Intake:
     copies: Any = MISSING
     blocks: dict[str, Raw] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
+    extended: set[str] = field(default_factory=set)
     null_parents: set[str] = field(default_factory=set)
     flagged: set[str] = field(default_factory=set)
 
@@ -173,7 +174,7 @@ def _take_copies(block: Raw) -> Any:
     strings = len(copies)
     for node_id, copy in copies.items():
         node = plain_node(node_id, copy)
-        if node is None:
+        if node is None or node.extensions is not UNSET:
             copies[node_id] = _load(copy)
             strings += jsontext.strings_in_value(copies[node_id])
         else:
@@ -192,7 +193,12 @@ def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int:
         text = bytes(block)
         size += len(text) + 4 + len(node_id if node_id.isascii() else node_id.encode())
         node = plain_node(node_id, block)
-        if node is None or not has_strings(text, plain_strings(node)):
+        strings = 0 if node is None else plain_strings(node)
+        if node is not None and node.extensions is not UNSET:
+            extensions = plain_extensions(node)
+            strings = 0 if extensions is None else strings + 1 + jsontext.strings_in_value(extensions)
+            intake.extended.add(node_id)
+        if node is None or not strings or not has_strings(text, strings):
             intake.add_value(node_id, _load(block))
             continue
         blocks[node_id] = block

@@ -211,12 +211,14 @@ class Lens:
         if not stash:
             return raw
         for group in self.groups:
-            said = {key: core[key] for key in group.says if key in core}
             forms = {key: stash.get(key, MISSING) for key in group.keys if key in stash or key in missing}
+            if not forms:
+                continue
+            said = {key: core[key] for key in group.says if key in core}
             # All of them together if that fits, else each that fits by itself.
             for part in [forms, *({key: form} for key, form in forms.items() if len(forms) > 1)]:
                 trial = {key: value for key, value in {**raw, **part}.items() if value is not MISSING}
-                if part and group.read(trial, setting, _unheard) == said:
+                if group.read(trial, setting, _unheard) == said:
                     raw = trial
         return raw
 

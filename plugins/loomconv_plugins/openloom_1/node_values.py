@@ -10,7 +10,7 @@ from typing import Any
 
 from loomconv.jsontext import encode
 from loomconv_plugins.openloom_1.bookmarks import Bookmarks, default_title
-from loomconv_plugins.openloom_1.dates import app_number, from_iso, read_time
+from loomconv_plugins.openloom_1.dates import app_number, from_iso, from_own_iso, read_time
 from loomconv_plugins.openloom_1.lens import Found, Group, Lens, Setting
 from loomconv_plugins.openloom_1.shape import MISSING, NAMESPACE, NODE_KEYS, VALUE_KEYS, own_part
 
@@ -138,7 +138,11 @@ def _model_id(node: dict[str, Any], author: str) -> str:
 
 def written_time(iso: Any) -> int | float:
     """The number for a time (OL1-w-date), 0 without one (OL1-w-nodate)."""
-    milliseconds = from_iso(iso) if isinstance(iso, str) else None
+    if not isinstance(iso, str):
+        return 0
+    milliseconds = from_own_iso(iso)
+    if milliseconds is None:
+        milliseconds = from_iso(iso)
     return 0 if milliseconds is None else app_number(milliseconds)
 
 

@@ -18,6 +18,7 @@ from loomconv_plugins.openloom_1.shape import NAMESPACE
 __all__ = ["WrittenNode", "encode_node", "quick_node"]
 
 _LATEST_MS = LATEST_REFERENCE_SECOND * 1000
+_NO_DATE = Raw(b'{"openloom-1":{"createdTimeUnknown":true}}')
 
 
 class WrittenNode(msgspec.Struct, gc=False):
@@ -43,25 +44,31 @@ encode_node = msgspec.json.Encoder().encode
 def quick_node(
     node_id: str, node: dict[str, Any], parent: str | UnsetType, children: list[str], remembered: str | UnsetType
 ) -> WrittenNode | None:
-    """The object of a node that needs no marks and has nothing in its stash but a number for its time, and the child
-    that it remembers; else None.
+    """The object of a node that needs no mark but that of a missing time, and has nothing in its stash but a number for
+    its time, and the child that it remembers; else None.
 
     `remembered` is the child that it is said to remember if the stash has none.
     """
     try:
         (block,) = node["content"]
-        text, created = block["text"], node["createdAt"]
+        text = block["text"]
         said = _said_by(node)
     except (KeyError, ValueError):
         return None
-    if said is None or len(block) != 2 or type(text) is not str or type(created) is not str:
-        return None
-    milliseconds = from_own_iso(created)
-    if milliseconds is None or not 0 <= milliseconds <= _LATEST_MS:
+    if said is None or len(block) != 2 or type(text) is not str:
         return None
     keys = said[2]
-    number: float = milliseconds / 1000 if milliseconds % 1000 else milliseconds // 1000
-    extensions: Raw | UnsetType = UNSET
+    milliseconds = None
+    number: float = 0
+    extensions: Raw | UnsetType = _NO_DATE
+    if "createdAt" in node:
+        keys += 1
+        created = node["createdAt"]
+        milliseconds = from_own_iso(created) if type(created) is str else None
+        if milliseconds is None or not 0 <= milliseconds <= _LATEST_MS:
+            return None
+        number = milliseconds / 1000 if milliseconds % 1000 else milliseconds // 1000
+        extensions = UNSET
     if "extensions" in node:
         keys += 1
         kept = _quick_extensions(node["extensions"], milliseconds, number, remembered)
@@ -88,26 +95,26 @@ def _said_by(node: dict[str, Any]) -> tuple[str, str, int] | None:
     role = author["role"]
     if role == "model" and len(author) == 1:
         if "generation" not in node:
-            return "assistant", "", 4
+            return "assistant", "", 3
         generation = node["generation"]
         model = generation["model"]
-        return ("assistant", model, 5) if len(generation) == 1 and type(model) is str and model else None
+        return ("assistant", model, 4) if len(generation) == 1 and type(model) is str and model else None
     if role == "human":
         if len(author) == 1:
-            return "user", "User", 4
+            return "user", "User", 3
         name = author["name"]
-        return ("user", name, 4) if len(author) == 2 and type(name) is str and name not in NO_NAMES else None
-    return ("system", "", 4) if role == "system" and len(author) == 1 else None
+        return ("user", name, 3) if len(author) == 2 and type(name) is str and name not in NO_NAMES else None
+    return ("system", "", 3) if role == "system" and len(author) == 1 else None
 
 
 def _quick_extensions(
-    extensions: Any, milliseconds: int, number: float, remembered: str | UnsetType
+    extensions: Any, milliseconds: int | None, number: float, remembered: str | UnsetType
 ) -> tuple[float, str | UnsetType, Raw | UnsetType] | None:
     """The number for the time, the remembered child, and other apps' part as JSON; None when the stash has more."""
     if type(extensions) is not dict or not extensions:
         return None
     if NAMESPACE not in extensions:
-        return number, remembered, Raw(jsontext.encode(extensions))
+        return number, remembered, _encoded(extensions, milliseconds)
     stash = extensions[NAMESPACE]
     left = len(stash) if type(stash) is dict else 0
     if not left:
@@ -127,7 +134,12 @@ def _quick_extensions(
             return None
     if left:
         return None
-    if len(extensions) == 1:
-        return number, remembered, UNSET
     others = {key: value for key, value in extensions.items() if key != NAMESPACE}
-    return number, remembered, Raw(jsontext.encode(others))
+    return number, remembered, _encoded(others, milliseconds)
+
+
+def _encoded(others: dict[str, Any], milliseconds: int | None) -> Raw | UnsetType:
+    """Other apps' part, and the mark of a time that is not there."""
+    if milliseconds is not None:
+        return Raw(jsontext.encode(others)) if others else UNSET
+    return Raw(jsontext.encode({**others, NAMESPACE: {"createdTimeUnknown": True}})) if others else _NO_DATE

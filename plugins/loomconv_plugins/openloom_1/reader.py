@@ -58,12 +58,16 @@ class _Reading:
         current = self._current(roots)
         self._remember(current)
         bookmarks, disagreeing = self._bookmarks()
-        builder = self.context.builder(decoder=node_decoder(self.remembered))
+        decode = node_decoder(self.remembered)
+        builder = self.context.builder(decoder=decode)
         setting = Setting(None, bookmarks, self.zone)
-        blocks, add_block = self.intake.blocks, builder.add_block
+        blocks, extended, add_block = self.intake.blocks, self.intake.extended, builder.add_block
         for node_id in self.claims.ids:
             if node_id in blocks and node_id not in disagreeing:
-                add_block(node_id, blocks[node_id])
+                if node_id in extended:
+                    builder.add_node(node_id, decode(node_id, blocks[node_id]), sound=True)
+                else:
+                    add_block(node_id, blocks[node_id])
                 continue
             node = node_of(
                 self.intake.object(node_id),

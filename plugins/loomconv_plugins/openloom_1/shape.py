@@ -75,6 +75,11 @@ def difference(raw: dict[str, Any], base: dict[str, Any], keys: Iterable[str]) -
 
 def same_json(a: Any, b: Any) -> bool:
     """Whether two values are the same JSON, spelling of numbers included and order of keys aside. Iterative."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is str or kind is int or kind is bool or a is None:
+        return bool(a == b)
     pairs = [(a, b)]
     for x, y in pairs:
         if type(x) is not type(y):

@@ -1,8 +1,8 @@
 """The quick way for nodes that are just as the app writes them: bytes until somebody looks.
 
 A node is *plain* when its object has no key that the app does not write, no value of another type, its key as its id,
-and a creation time that is plainly seconds since 2001. Everything else is read key by key (`node_values`). Both ways
-give the same node.
+and a creation time that is plainly seconds since 2001. It may have `extensions`, if those of this format are nothing
+but the mark of a time that is none. Everything else is read key by key (`node_values`). Both ways give the same node.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from loomconv import jsontext
 from loomconv.model.types import Node
 from loomconv_plugins.openloom_1.dates import to_iso
 from loomconv_plugins.openloom_1.node_values import NO_NAMES, ROLES
 from loomconv_plugins.openloom_1.shape import NAMESPACE
 
-__all__ = ["PlainNode", "has_strings", "node_decoder", "plain_node", "plain_strings"]
+__all__ = ["PlainNode", "has_strings", "node_decoder", "plain_extensions", "plain_node", "plain_strings"]
 
 
 class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -35,11 +36,13 @@ class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     rememberedChildId: str | UnsetType | None = UNSET  # noqa: N815
     isBookmarked: bool | UnsetType = UNSET  # noqa: N815
     bookmarkTitle: str | UnsetType | None = UNSET  # noqa: N815
+    extensions: Raw | UnsetType = UNSET
 
 
 _decode: Callable[[Raw | bytes], PlainNode] = msgspec.json.Decoder(PlainNode).decode
 # From 2001 to 2048, to the microsecond, spelled as Python and Swift spell it (or with the `.0` of Python).
-_is_plain_time = re.compile(rb"(?:[1-9][0-9]{0,8}|1[0-4][0-9]{8})(?:\.[0-9]{0,5}[1-9]|\.0)?").fullmatch
+_is_plain_time = re.compile(rb"0|(?:[1-9][0-9]{0,8}|1[0-4][0-9]{8})(?:\.[0-9]{0,5}[1-9]|\.0)?").fullmatch
+_NO_DATE: dict[str, Any] = {"createdTimeUnknown": True}
 
 
 def plain_node(node_id: str, block: Raw) -> PlainNode | None:
@@ -53,8 +56,24 @@ def plain_node(node_id: str, block: Raw) -> PlainNode | None:
     return node
 
 
+def plain_extensions(node: PlainNode) -> dict[str, Any] | None:
+    """The `extensions` of a node that has some; None when with these it is not plain."""
+    if node.extensions is UNSET:
+        return None
+    extensions = jsontext.decode(bytes(node.extensions))
+    if not isinstance(extensions, dict) or not extensions:
+        return None
+    if NAMESPACE in extensions:
+        own = extensions[NAMESPACE]
+        if type(own) is not dict or own != _NO_DATE or own["createdTimeUnknown"] is not True:
+            return None
+        if bytes(node.createdTime) != b"0":
+            return None
+    return extensions
+
+
 def plain_strings(node: PlainNode) -> int:
-    """The number of strings, keys included, that the node's object has if no key is there twice."""
+    """The number of strings, keys included, that the node's object has if no key is there twice, `extensions` aside."""
     strings = 8 + len(node.childrenIds)
     if node.modelId is not UNSET:
         strings += 2
@@ -86,6 +105,7 @@ class _SeenNode(msgspec.Struct, gc=False):
     rememberedChildId: str | UnsetType | None = UNSET  # noqa: N815
     isBookmarked: bool | UnsetType = UNSET  # noqa: N815
     bookmarkTitle: str | UnsetType | None = UNSET  # noqa: N815
+    extensions: Raw | UnsetType = UNSET
 
 
 _see: Callable[[Raw | bytes], _SeenNode] = msgspec.json.Decoder(_SeenNode).decode
@@ -131,8 +151,13 @@ def node_decoder(remembered: dict[str, dict[str, Any]]) -> Callable[[str, Raw], 
             stash["rememberedChildId"] = None
         if absent:
             stash["absent"] = absent
+        extensions = {} if raw.extensions is UNSET else jsontext.decode(bytes(raw.extensions))
+        if NAMESPACE in extensions:
+            del extensions[NAMESPACE], node["createdAt"]
         if stash:
-            node["extensions"] = {NAMESPACE: stash}
+            extensions[NAMESPACE] = stash
+        if extensions:
+            node["extensions"] = extensions
         return cast(Node, node)
 
     return decode

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
+from loomconv import jsontext
 from loomconv.errors import UsageFault
 from loomconv.format import Sink, WriteContext
 from loomconv.model.document import Document, Tree
@@ -98,7 +99,7 @@ class _Writing:
             out.member("nodes", out.block_of({}))
             return
         parents, children_of, next_of = self.graph.parent, self.graph.children, self.ahead.get
-        careful = set(ids) if self.uuids or not out.compact else self.kept_links.keys() | self.bookmarks.differences
+        careful = set(ids) if self.uuids else self.kept_links.keys() | self.bookmarks.differences
         out.open("nodes")
         for ordinal, node_id in enumerate(ids):
             node = cast("dict[str, Any]", nodes[node_id])
@@ -111,7 +112,8 @@ class _Writing:
                 written = quick_node(node_id, node, parent, children, ahead)
             if written is not None:
                 try:
-                    block = out.escaped(encode_node(written))
+                    text = encode_node(written)
+                    block = out.escaped(text) if out.compact else out.block_of(jsontext.decode(text))
                 except UnicodeEncodeError:  # half a character
                     block = None
             if written is None or block is None:

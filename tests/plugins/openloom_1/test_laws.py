@@ -184,8 +184,8 @@ def test_edits_win_where_they_were_made(document: Any) -> None:
 
 
 @FEW
-@given(harness.raw_files())
-def test_the_quick_way_reads_the_same(value: dict[str, Any]) -> None:
+@given(st.one_of(harness.raw_files().map(jsontext.encode), documents().map(write)))
+def test_the_quick_way_reads_the_same(value: bytes) -> None:
     quick, seen = read(value)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake, "_take_quickly", lambda data: None)
