@@ -312,7 +312,8 @@ def _prepared(
 ) -> tuple[list[Document], Layout | None]:
     """The documents to write, one a file, and the layout that the target's file had before its journey."""
     origin = document.origin
-    if origin is not None and origin.format == target.name and options.exported_at is not None:
+    home = origin is not None and origin.format == target.name
+    if home and (options.exported_at is not None or options.asks(target)):
         document.touched = True
     if origin is not None and origin.format == target.name and document.pristine:
         return [document], None

@@ -38,6 +38,11 @@ class ConversionOptions:
     findings_limit: int | None = 1000
     fsync: bool = False
 
+    def asks(self, chosen: Format) -> bool:
+        """Whether a file of this format is to be written otherwise than by default."""
+        usual = {option.name: option.default for option in chosen.options}
+        return any(value != usual[name] for name, value in self.of_format(chosen, "write").items())
+
     def of_format(self, chosen: Format, applies_to: Literal["read", "write"]) -> dict[str, str]:
         """The format's own options with their defaults filled in. Raises UsageFault for an unknown name or value."""
         given = dict(self.format_options.get(chosen.name, {}))

@@ -14,6 +14,7 @@ import pytest
 
 import loomconv
 from loomconv import ConversionOptions, LoomconvError, Report, api, convert, detect, dump, jsontext, load
+from loomconv.compare import compare_values
 from loomconv.errors import (
     ConversionRefused,
     InvalidDocument,
@@ -476,3 +477,14 @@ def test_the_public_names_are_there() -> None:
     assert set(loomconv.__all__) <= set(dir(loomconv))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         loomconv.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("asked", ["compact", "indented"])
+def test_a_format_option_holds_for_a_file_of_the_same_format_too(tmp_path: Path, asked: str) -> None:
+    source = Path(__file__).parents[1] / "fixtures" / "openloom-2" / "full.openloom"
+    options = ConversionOptions(format_options={"openloom-2": {"layout": asked}})
+    convert(source, tmp_path / "out.openloom", options=options)
+    written = (tmp_path / "out.openloom").read_bytes()
+    assert written != source.read_bytes() or asked == "indented"
+    assert (written.count(b"\n") <= 1) == (asked == "compact")
+    assert compare_values(jsontext.decode(written), jsontext.decode(source.read_bytes())).total == 0

@@ -76,8 +76,11 @@ class _Writer:
         self.out = out
         self.home = home
         layout = context.layout
-        if not home and not context.layout_is_original:
-            layout = LAYOUTS[context.options.get("layout", "lines")]
+        asked = context.options.get("layout", "lines")
+        if asked != "lines" or not (home or context.layout_is_original):
+            layout = LAYOUTS[asked]
+        # Blocks that nobody touched stay as they are, unless another layout was asked for.
+        self.verbatim = home and asked == "lines"
         self.lines = layout == LINES
         # The text is written piece by piece; marks around the whole file are written here.
         self.layout = jsontext.COMPACT if self.lines else replace(layout, final_newline=False, bom=False)
@@ -198,7 +201,7 @@ class _Writer:
         glue = before
         for key, block in entries:
             # A source's own bytes have their own layout, which is that of the file only if the source is at home here.
-            as_it_is = self.home if type(block) is msgspec.Raw else plain
+            as_it_is = self.verbatim if type(block) is msgspec.Raw else plain
             text = bytes(block) if as_it_is else self._laid_out(block, level)
             if key and not plain:
                 key = self._laid_out(key, level)
