@@ -193,8 +193,8 @@ class Plain(Exception):
 
 MADE: dict[str, Callable[[Case], Any]] = {
     "read.bad-container": lambda case: case.convert(b"words before" + bundle(("tree.openloom", jsontext.encode(LOOM)))),
-    "read.deep": lambda case: case.convert(deep(2000), limits=Limits(nesting=None)),
-    "read.limit": lambda case: case.convert(deep(2000)),
+    "read.deep": lambda case: case.convert(deep(100_000), limits=Limits(nesting=None)),
+    "read.limit": lambda case: case.convert(deep(100_000)),
     "read.syntax": lambda case: case.convert(FIXTURES / "openloom-2" / "broken-trailing-comma.openloom"),
     "read.unreadable": lambda case: case.convert(case.folder / "nowhere"),
     "read.unsafe-archive": lambda case: case.convert(bundle(("a.openloom", b"{}"), ("b.openloom", b"{}"))),
