@@ -83,7 +83,7 @@ class Examiner:
             kept[key] = {name: kept[key][name] for name in kept[key] if name in known} | value if known else value
         return cast(Node, kept)
 
-    def _report_secrets(self, places: list[str], **where: str) -> None:
+    def _report_secrets(self, places: list[str], *, node: str | None = None, tree: str | None = None) -> None:
         kept = self.options.keep_secrets
         for place in places:
             name = place.removeprefix("/extensions/").split("/", 1)[-1].replace("/", ".")
@@ -91,7 +91,8 @@ class Examiner:
                 "privacy.secret-kept" if kept else "privacy.secret-dropped",
                 f"{name} holds a key or password; it was {'kept, as asked for' if kept else 'left out'}.",
                 pointer=place,
-                **where,  # type: ignore[arg-type]
+                node=node,
+                tree=tree,
             )
 
     def _check_medium(self, node: Node, node_id: str, position: int) -> Node:
@@ -120,7 +121,7 @@ class Examiner:
 
     def fields(self, document: Document) -> None:
         """Look at what stands outside of nodes and edges, in place."""
-        document.fields = self._clean_fields(document.fields, "")
+        document.fields = self._clean_fields(document.fields, None)
         for tree in document.trees:
             tree.fields = self._clean_fields(tree.fields, tree.id)
             self._clean_edges(tree)
@@ -143,16 +144,15 @@ class Examiner:
             self.changed = True
             tree.edges = tree.edges.rebuilt(tree.nodes, lambda position: changes.get(position, True))
 
-    def _clean_fields(self, fields: dict[str, Any], tree: str) -> dict[str, Any]:
-        where = {"tree": tree} if tree else {}
+    def _clean_fields(self, fields: dict[str, Any], tree: str | None) -> dict[str, Any]:
         cleaned, places = drop_secrets(fields, keep=self.options.keep_secrets)
-        self._report_secrets(places, **where)
+        self._report_secrets(places, tree=tree)
         if cleaned is not fields:
             self.changed = True
         for key in ("title", "description", "systemContext"):
             value = cleaned.get(key)
             if isinstance(value, str) and _SURROGATE.search(value):
-                self.report.add("read.lone-surrogate", pointer=f"/{key}", **where)  # type: ignore[arg-type]
+                self.report.add("read.lone-surrogate", pointer=f"/{key}", tree=tree)
         return cast("dict[str, Any]", cleaned)
 
 
