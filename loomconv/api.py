@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from loomconv import jsontext
 from loomconv.errors import ConversionRefused, LoomconvError, PluginFault, UsageFault
 from loomconv.examination import Examiner
-from loomconv.format import Confidence, Format, Probe, ReadContext, WriteContext
+from loomconv.format import Confidence, Format, Others, Probe, ReadContext, WriteContext
 from loomconv.jsontext import Layout
 from loomconv.model.document import Document, Origin
 from loomconv.model.record import NAMESPACE, extensions_of, own_record
@@ -67,7 +67,7 @@ def detect(where: Where, *, options: ConversionOptions | None = None, registry: 
     options = options or ConversionOptions()
     registry = registry or default_registry()
     with _open(where, options) as source:
-        probe = Probe(source.data, source.name)
+        probe = Probe(source.data, source.name, source=source)
         chosen, confidence = registry.detect(probe)
         return Detection(chosen.name, confidence, tuple((each.name, found) for each, found in registry.scores(probe)))
 
@@ -126,7 +126,7 @@ class _Reading:
         return document
 
     def _read(self, source: Source, name: str | None) -> tuple[Document, Format]:
-        probe = Probe(source.data, source.name)
+        probe = Probe(source.data, source.name, source=source)
         chosen = self.registry.format(name) if name else self.registry.detect(probe)[0]
         if not chosen.reads:
             raise UsageFault(f"{chosen.name} cannot be read", source=source.name)
@@ -140,6 +140,7 @@ class _Reading:
             assume_timezone=self.options.assume_timezone,
             options=self.options.of_format(chosen, "read"),
             examine=examiner.node,
+            others=_others(self.registry, self.options),
         )
         try:
             document = chosen.read(source, context)
@@ -211,6 +212,16 @@ def describe_source(source: Source, chosen: Format) -> dict[str, Any]:
     return {"name": source.shown_name, "format": chosen.name, "container": source.container}
 
 
+def _others(registry: Registry, options: ConversionOptions) -> Others:
+    """Other formats for a format that delegates to them."""
+
+    def other(name: str, applies_to: Literal["read", "write"]) -> tuple[Format, dict[str, str]]:
+        chosen = registry.format(name)
+        return chosen, options.of_format(chosen, applies_to)
+
+    return other
+
+
 def _choose_tree(document: Document, wanted: str) -> None:
     """Keep one tree of several, chosen by id or number."""
     by_id = [tree for tree in document.trees if tree.id == wanted]
@@ -260,7 +271,7 @@ def dump(
     report.declare(target.finding_codes)
     name = os.fspath(where)
     with collector_paused():
-        parts, layout = _prepared(document, target, options, report, registry)
+        parts, layout = _prepared(document, target, "" if name == "-" else Path(name).name, options, report, registry)
         if len(parts) > 1 and name == "-":
             raise UsageFault(
                 f"{target.name} holds one tree a file, and the document has {len(parts)}",
@@ -285,6 +296,7 @@ def dump(
                         options=options.of_format(target, "write"),
                         name=Path(path).name,
                         exported_at=options.exported_at,
+                        others=_others(registry, options),
                     )
                     target.write(part, sink, context)
             if options.strict and report.losses():
@@ -308,18 +320,19 @@ def _spare_strangers(files: list[str]) -> None:
 
 
 def _prepared(
-    document: Document, target: Format, options: ConversionOptions, report: Report, registry: Registry
+    document: Document, target: Format, name: str, options: ConversionOptions, report: Report, registry: Registry
 ) -> tuple[list[Document], Layout | None]:
     """The documents to write, one a file, and the layout that the target's file had before its journey."""
-    origin = document.origin
-    home = origin is not None and origin.format == target.name
-    if home and (options.exported_at is not None or options.asks(target)):
-        document.touched = True
-    if origin is not None and origin.format == target.name and document.pristine:
-        return [document], None
+    origin, chosen = document.origin, options.of_format(target, "write")
+    if origin is not None and origin.format == target.name:
+        if options.exported_at is not None or options.asks(target) or target.is_rewritten(origin, name, chosen):
+            document.touched = True
+        if document.pristine:
+            return [document], None
     document, layout = _with_layouts(document, target, options, report, registry)
     keep = options.residue == "embed"
-    parts = project_document(document, target.capabilities, report, keep=keep, derived=target.derived_fields)
+    capabilities = target.capabilities_for(name, chosen)
+    parts = project_document(document, capabilities, report, keep=keep, derived=target.derived_fields)
     if origin is not None and origin.format == target.name:
         layout = origin.layout
     return parts, layout

@@ -27,6 +27,8 @@ class Capabilities:
     parents: Literal["one", "many"] = "one"
     source_roles: Names = ("primary",)
     edge_types: Names = ("continuation",)
+    # Whether a note may hang on annotations alone; otherwise the app takes it for a root.
+    loose_notes: bool = True
     # Ids, times, extensions and unknown keys of edges.
     edge_details: bool = False
     # Content: block types, and whether a node may hold several blocks (their number and order come back).

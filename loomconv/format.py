@@ -18,7 +18,7 @@ with an entry point in the group `loomconv` that names the module.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -26,15 +26,15 @@ import pluggy
 
 from loomconv import jsontext
 from loomconv.capabilities import ANY, Capabilities
-from loomconv.errors import LoomconvError, TruncatedInput
+from loomconv.errors import LoomconvError, PluginFault, TruncatedInput
 from loomconv.jsontext import Layout, Oddity
 from loomconv.model.builder import TreeBuilder
-from loomconv.model.document import Document, Tree
+from loomconv.model.document import Document, Origin, Tree
 from loomconv.model.nodes import NodeDecoder
 from loomconv.model.types import Node
 from loomconv.report import Code, Report
 from loomconv.storage.limits import Limits
-from loomconv.storage.source import Source
+from loomconv.storage.source import SQLITE_MAGIC, Source
 
 __all__ = [
     "ANY",
@@ -42,6 +42,7 @@ __all__ = [
     "Confidence",
     "Format",
     "Option",
+    "Others",
     "Probe",
     "ReadContext",
     "Sink",
@@ -52,6 +53,13 @@ __all__ = [
 hookimpl = pluggy.HookimplMarker("loomconv")
 
 _HEAD = 1 << 16
+
+# A format by name, with the user's options for it.
+Others = Callable[[str, Literal["read", "write"]], tuple["Format", Mapping[str, str]]]
+
+
+def _no_others(name: str, applies_to: Literal["read", "write"]) -> tuple[Format, Mapping[str, str]]:
+    raise PluginFault(f"the format {name} is needed, and there are no other formats here")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +75,18 @@ class Confidence:
 
 
 class Probe:
-    """The start of a file, for detection: nothing here reads more than 64 KiB.
+    """The start of a file, for detection: nothing but `tables` reads more than 64 KiB.
 
     `value` is what the first 64 KiB hold as plain JSON values (containers may be cut off, the last text may be short),
     or `jsontext.NOTHING` when they hold no JSON. For JSON Lines it is the first line's value, and `lines` has the
     values of the first lines.
     """
 
-    __slots__ = ("head", "lines", "name", "truncated", "value")
+    __slots__ = ("_source", "_tables", "head", "lines", "name", "truncated", "value")
 
-    def __init__(self, data: Any, name: str) -> None:
+    def __init__(self, data: Any, name: str, *, source: Source | None = None) -> None:
+        self._source = source
+        self._tables: frozenset[str] | None = None
         self.head = bytes(data[:_HEAD])
         self.name = name
         self.truncated = len(data) > _HEAD
@@ -94,6 +104,25 @@ class Probe:
     def keys(self) -> frozenset[str]:
         """Top-level keys of an object, as far as the head shows them; empty for anything else."""
         return frozenset(self.value) if isinstance(self.value, dict) else frozenset()
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Names of the tables when the file is a SQLite database that can be opened; empty for anything else."""
+        if self._tables is None:
+            self._tables = frozenset()
+            if self._source is not None and self.head.startswith(SQLITE_MAGIC):
+                self._tables = _tables_of(self._source)
+        return self._tables
+
+
+def _tables_of(source: Source) -> frozenset[str]:
+    from loomconv.storage.database import open_database, table_names
+
+    try:
+        with open_database(source) as connection:
+            return table_names(connection)
+    except LoomconvError:
+        return frozenset()  # the format that is chosen by name will say what is wrong
 
 
 def _first_lines(head: bytes) -> list[Any]:
@@ -142,6 +171,7 @@ class ReadContext:
     # Set by whoever changed what the file said, so that its own bytes can no longer stand for it.
     touched: bool = False
     truncated: bool = False
+    others: Others = _no_others
 
     def builder(self, fields: dict[str, Any] | None = None, *, decoder: NodeDecoder | None = None) -> TreeBuilder:
         """A builder for one tree whose nodes go through the hub's examination."""
@@ -163,6 +193,19 @@ class ReadContext:
             self.report.add("read.exact", f"The exact reader was used: {loaded.reason}.")
         self.note(loaded.oddities)
         return loaded.value
+
+    def read_as(self, name: str, source: Source) -> Document:
+        """What another installed format makes of the source, for a format that is a dialect of that one.
+
+        Raises UsageFault when the format is not installed, and whatever its reader raises.
+        """
+        chosen, options = self.others(name, "read")
+        self.report.declare(chosen.finding_codes)
+        inner = replace(self, options=options)
+        document = chosen.read(source, inner)
+        self.touched |= inner.touched
+        self.truncated |= inner.truncated
+        return document
 
     def note(self, oddities: list[Oddity]) -> None:
         """Turn what the JSON reader saw into findings."""
@@ -194,6 +237,17 @@ class WriteContext:
     name: str = ""
     # Time to record as that of the export; None leaves it out, so that output is reproducible.
     exported_at: str | None = None
+    others: Others = _no_others
+
+    def write_as(self, name: str, document: Document, sink: Sink, *, layout: Layout | None = None) -> None:
+        """Let another installed format write the document, in its own layout unless one is given.
+
+        Raises UsageFault when the format is not installed, and whatever its writer raises.
+        """
+        chosen, options = self.others(name, "write")
+        self.report.declare(chosen.finding_codes)
+        inner = replace(self, options=options, layout=layout or chosen.layout, layout_is_original=layout is not None)
+        chosen.write(document, sink, inner)
 
 
 class Format:
@@ -218,6 +272,9 @@ class Format:
     further_layouts: ClassVar[tuple[Layout, ...]] = ()
     options: ClassVar[tuple[Option, ...]] = ()
     finding_codes: ClassVar[Mapping[str, Code]] = {}
+    # Whether two files are the same is seen from the JSON values in them, or from the documents that they give (for
+    # databases, and for files with a history).
+    compared_by: ClassVar[Literal["file", "document"]] = "file"
 
     def detect(self, probe: Probe) -> Confidence | None:
         """How sure it is that the file is of this format, from its content; None when it is not."""
@@ -233,6 +290,21 @@ class Format:
     def write(self, document: Document, sink: Sink, context: WriteContext) -> None:
         """Serialise a document that fits `capabilities`; the hub has seen to that."""
         raise NotImplementedError
+
+    def capabilities_for(self, name: str, options: Mapping[str, str]) -> Capabilities:
+        """What a file of this name (without folder, empty for a stream), written with these options, can hold.
+
+        For formats that write files of several kinds; `capabilities` unless overridden.
+        """
+        return self.capabilities
+
+    def is_rewritten(self, origin: Origin, name: str, options: Mapping[str, str]) -> bool:
+        """Whether even an untouched document of this format has to be written anew to a file of this name.
+
+        For formats that write files of several kinds: the bytes of one kind are no file of another. Options other than
+        their defaults always make it so.
+        """
+        return False
 
     def derived_fields(self, tree: Tree) -> dict[str, Any]:
         """Fields of a tree that `read` makes up when the file says nothing of them, as far as it would for this tree.

@@ -14,6 +14,7 @@ from loomconv.model.types import Node
 from loomconv.options import ConversionOptions
 from loomconv.outline import OutlineLine, outline, spread
 from loomconv.privacy import contained_parts
+from loomconv.provenance import HashCheck, check_hashes
 from loomconv.registry import Registry, default_registry
 from loomconv.report import Report
 from loomconv.storage import Source, open_source
@@ -74,6 +75,8 @@ class Inspection:
     trees: list[TreeSummary]
     private: dict[str, int]
     report: Report
+    # What became of the content hashes, by tree; None unless they were asked for.
+    hashes: list[HashCheck] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The inspection as a JSON object, for `loomconv inspect --json`."""
@@ -93,6 +96,7 @@ class Inspection:
             "findings": self.report.to_json()["counts"]["findings"],
             "codes": dict(sorted(self.report.codes.items())),
             "trees": [tree.to_json() for tree in self.trees],
+            **({} if self.hashes is None else {"hashes": [check.to_json() for check in self.hashes]}),
         }
 
 
@@ -103,8 +107,9 @@ def inspect_file(
     options: ConversionOptions | None = None,
     registry: Registry | None = None,
     preview: bool = True,
+    verify_hashes: bool = False,
 ) -> Inspection:
-    """Look at a file of any format: a path, `-`, bytes, or an open source.
+    """Look at a file of any format: a path, `-`, bytes, or an open source; `verify_hashes` recomputes content hashes.
 
     Everything is read as for a conversion, so that its findings are those of one. Raises what `load` raises. Costs one
     look at every node.
@@ -128,6 +133,7 @@ def inspect_file(
             trees=trees,
             private=_private(document, trees, report),
             report=report,
+            hashes=list(check_hashes(document, registry.hash_schemes())) if verify_hashes else None,
         )
     finally:
         if source is not where:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from loomconv import api
-from loomconv.compare import Comparison, Difference, Grade, compare_files
+from loomconv.compare import Comparison, Difference, Grade, compare_files, compare_values
 from loomconv.errors import LoomconvError, UsageFault
 from loomconv.format import Format
+from loomconv.model.document import document_json
 from loomconv.options import ConversionOptions
 from loomconv.registry import Registry, default_registry
 from loomconv.report import Report
@@ -90,7 +91,11 @@ def round_trip(
             raise UsageFault(f"{home.name} can be read, but not written", source=source.name)
         journey = _Journey(Path(folder), options, registry)
         back = journey.run(source, home, [*through, home])
-        comparison = _compare(source, back, cap)
+        if home.compared_by == "document":
+            loading = replace(options, keep_secrets=True, without=frozenset())
+            comparison = _compare_documents(source, back, home, loading, registry, cap)
+        else:
+            comparison = _compare(source, back, cap)
     formats = (home.name, *(each.name for each in through), home.name)
     return RoundTrip(source.shown_name, formats, comparison, journey.steps, journey.files)
 
@@ -110,7 +115,8 @@ class _Journey:
         current: api.Where = source
         read_as, options = home, self.options
         for number, stop in enumerate(stops, 1):
-            target = self.folder / f"step-{number}{_suffix(stop)}"
+            last = number == len(stops)
+            target = self.folder / f"step-{number}{_suffix(stop, source.name if last else '')}"
             try:
                 done = api.convert(
                     current,
@@ -132,8 +138,24 @@ class _Journey:
         return [self.folder / name for name in self.files[-1]]
 
 
-def _suffix(chosen: Format) -> str:
-    return chosen.suffixes[0] if chosen.suffixes else ".json"
+def _suffix(chosen: Format, name: str) -> str:
+    """The suffix that the name has of the format's, else the format's usual one."""
+    own = [suffix for suffix in chosen.suffixes if name.lower().endswith(suffix)]
+    return max(own, key=len, default=chosen.suffixes[0] if chosen.suffixes else ".json")
+
+
+def _compare_documents(
+    source: Source, back: list[Path], home: Format, options: ConversionOptions, registry: Registry, cap: int | None
+) -> Comparison:
+    """The documents that the source and the file that came back give."""
+    if len(back) == 1 and bytes(source.data) == back[0].read_bytes():
+        return Comparison("bytes")
+    before, after = (
+        document_json(api.load(where, format=home.name, options=options, registry=registry))
+        for where in (source, str(back[0]))
+    )
+    found = compare_values(before, after, cap=cap)
+    return Comparison("none" if found.total else "values", list(found), found.total, found.key_order_differs)
 
 
 def _compare(source: Source, back: list[Path], cap: int | None) -> Comparison:

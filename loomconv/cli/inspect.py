@@ -23,6 +23,7 @@ from loomconv.cli.summary import counted, report_lines
 from loomconv.cli.terminal import columns, cut, neutralised, paint, print_data, print_json
 from loomconv.inspection import Inspection, TreeSummary, inspect_file
 from loomconv.outline import OutlineLine
+from loomconv.provenance import HashCheck, HashStatus
 
 __all__ = ["command"]
 
@@ -31,6 +32,7 @@ Examples:
   loomconv inspect story.json
   curl -s https://example.org/story.openloom | loomconv inspect -
   loomconv inspect story.json --json
+  loomconv inspect grove.db --verify-hashes
 
 In the picture of a tree `+` begins a branch, and a line without it continues the one above; `>` in the margin marks the
 way to the current node, `*` the current node itself.
@@ -39,29 +41,42 @@ way to the current node, `*` the current node itself.
 # Names and models listed one by one.
 _MOST = 5
 _TREES_SHOWN = 20
+_VERDICTS_SHOWN = 20
+_HASH_WORDS: dict[HashStatus, str] = {
+    "verified": "verified",
+    "mismatch": "mismatch",
+    "incomplete": "incomplete",
+    "unknown-scheme": "unknown scheme",
+    "none": "without a hash",
+}
 
 
 @click.command("inspect", cls=ReadingCommand, short_help="Show what a loom file is and holds.", epilog=_EPILOG)
 @click.argument("source", metavar="SRC", type=FILE)
 @source_format
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--verify-hashes", is_flag=True, help="Recompute the content hashes of nodes; a mismatch is no error.")
 @assume_timezone
 @limits
 @findings(1000)
-def command(source: str, source_format: str | None, as_json: bool, **given: Any) -> int:
+def command(source: str, source_format: str | None, as_json: bool, verify_hashes: bool, **given: Any) -> int:
     """Show what the loom file SRC (`-`: standard input) is and holds.
 
     Its format and why it is taken for it, its trees, authors, models, times, media, how many private things are in it
     (never which), and what a conversion would report of it.
     """
-    inspection = inspect_file(source, format=source_format, options=make_options(given))
+    inspection = inspect_file(source, format=source_format, options=make_options(given), verify_hashes=verify_hashes)
     if as_json:
         print_json(inspection.to_json())
         return statuses.DONE
     for line in _overview(inspection):
         print_data(line)
-    for number, tree in enumerate(inspection.trees[:_TREES_SHOWN], 1):
+    checks: list[HashCheck | None] = [None] * len(inspection.trees)
+    checks[:] = inspection.hashes or checks
+    for number, (tree, check) in enumerate(zip(inspection.trees[:_TREES_SHOWN], checks, strict=False), 1):
         for line in _tree_lines(tree, number):
+            print_data(line)
+        for line in _hash_lines(check):
             print_data(line)
     if len(inspection.trees) > _TREES_SHOWN:
         print_data(f"\n... {counted(len(inspection.trees) - _TREES_SHOWN, 'more tree')} (--json lists them)")
@@ -161,6 +176,22 @@ def _tree_lines(tree: TreeSummary, number: int) -> list[str]:
     if tree.current is not None:
         lines.append(f"  current node {cut(neutralised(tree.current), 60)}, level {tree.current_level:,}")
     return [*lines, *map(_outline_line, tree.preview)]
+
+
+def _hash_lines(check: HashCheck | None) -> list[str]:
+    """The count of each status, then the nodes whose hashes need a look."""
+    if check is None:
+        return []
+    counts = ", ".join(f"{number:,} {_HASH_WORDS[status]}" for status, number in check.counts.items())
+    scheme = f" ({check.scheme})" if check.scheme else ""
+    lines = [f"  hashes{scheme}: {counts or 'no nodes'}"]
+    odd = [verdict for verdict in check.verdicts if verdict.status not in ("verified", "none") or verdict.detail]
+    for verdict in odd[:_VERDICTS_SHOWN]:
+        detail = f": {verdict.detail}" if verdict.detail else ""
+        lines.append(f"    {cut(neutralised(verdict.node), 60)} {_HASH_WORDS[verdict.status]}{neutralised(detail)}")
+    if len(odd) > _VERDICTS_SHOWN:
+        lines.append(f"    ... {counted(len(odd) - _VERDICTS_SHOWN, 'more node')} (--json lists them)")
+    return lines
 
 
 def _outline_line(line: OutlineLine) -> str:

@@ -11,7 +11,7 @@ from loomconv.model.graph import Graph
 from loomconv.model.nodes import NodeIndex
 from loomconv.model.record import own_record
 
-__all__ = ["Document", "Origin", "Tree"]
+__all__ = ["Document", "Origin", "Tree", "document_json"]
 
 
 class Tree:
@@ -141,3 +141,9 @@ class Document:
         if self.origin is None or self.touched:
             return False
         return not any(tree.nodes.edited for tree in self.trees)
+
+
+def document_json(document: Document) -> dict[str, Any]:
+    """The whole document as one OpenLoom 2.0 value, every node decoded; for comparisons, not for large files."""
+    trees = [{**tree.fields, "nodes": dict(tree.nodes.items()), "edges": list(tree.edges)} for tree in document.trees]
+    return {**document.fields, "trees": trees}

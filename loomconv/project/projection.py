@@ -13,6 +13,7 @@ from loomconv.model.record import NAMESPACE
 from loomconv.model.types import Node
 from loomconv.project.edges import pack_edges, simple_edges
 from loomconv.project.nodes import NodeProjector, fitted_text, fitted_time
+from loomconv.project.notes import held_edge, hold_notes
 from loomconv.project.residue import attach, digest
 from loomconv.report import Report
 
@@ -144,6 +145,8 @@ class _Projection:
         projector = NodeProjector(self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator)
         nodes = projected.nodes.transformed(projector)
         projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
+        if not self.capabilities.loose_notes and self.capabilities.parents == "many":
+            projected = self.with_held_notes(projected, taken)
         if self.capabilities.roots == "one" and len(projected.roots) > 1:
             if projected.listed_roots != projected.roots:
                 taken.setdefault("rootNodeIds", projected.listed_roots)
@@ -296,6 +299,26 @@ class _Projection:
             removed.append({"position": ordinal, "node": tree.nodes[node_id]})
             self.lose("loss.note-node", "The note is not written.", self.keep_tree, tree=tree.id, node=node_id)
         return projected.without_nodes({tree.nodes.ids[ordinal] for ordinal in notes}), removed
+
+    def with_held_notes(self, tree: Tree, taken: dict[str, Any]) -> Tree:
+        """A continuation to each note that hangs on annotations alone, marked so that it goes again on the way back."""
+        held = hold_notes(tree)
+        if not held:
+            return tree
+        for anchor, note in held:
+            self.lose(
+                "loss.loose-note",
+                "The app would make a root of the note; it is written as a continuation, too.",
+                self.keep_tree,
+                tree=tree.id,
+                node=note,
+                value=anchor,
+            )
+        taken.setdefault("rootNodeIds", tree.listed_roots)
+        edges = tree.edges.rebuilt(tree.nodes, lambda position: True)
+        for anchor, note in held:
+            edges.append(held_edge(anchor, note))
+        return Tree({**tree.fields, "rootNodeIds": tree.roots}, tree.nodes, edges, tree.key_order)
 
     def with_one_root(self, tree: Tree) -> Tree:
         """An empty root above several ones, marked so that it goes again on the way back."""

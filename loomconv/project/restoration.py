@@ -14,7 +14,7 @@ from loomconv.model.edges import EdgeTable, is_edge
 from loomconv.model.record import extensions_of, own_record, with_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
-from loomconv.project.notes import notes_in, stray_notes, with_notes
+from loomconv.project.notes import notes_in, stray_notes, with_notes, without_held_edges
 from loomconv.project.residue import detach, digest
 from loomconv.report import Report
 
@@ -106,7 +106,9 @@ def _restore_tree(tree: Tree, report: Report, mend: Mend) -> Tree:
     for key, mark in absent.items() if isinstance(absent, dict) else ():
         if digest(written_fields.get(key)) == mark:
             tree.fields.pop(key, None)
+    tree, held = without_held_edges(tree)
     tree, notes = _put_back_structure(tree, found, report, mend)
+    notes |= held
     if notes and "residue" in found:
         tree.fields["rootNodeIds"] = _with_listed_notes(tree.listed_roots, found["residue"], notes)
     restored = tree.nodes.transformed(_NodeRestorer(tree.id, report, mend))

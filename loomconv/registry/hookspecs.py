@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from loomconv.format import Format
     from loomconv.model.document import Document
+    from loomconv.provenance import HashScheme
     from loomconv.report import Finding, Report
 
 hookspec = pluggy.HookspecMarker("loomconv")
@@ -20,6 +21,11 @@ hookspec = pluggy.HookspecMarker("loomconv")
 @hookspec
 def loomconv_register_formats(register: Callable[[Format], None]) -> None:
     """Call `register` with each format that the plugin brings."""
+
+
+@hookspec
+def loomconv_register_hash_schemes(register: Callable[[HashScheme], None]) -> None:
+    """Call `register` with each way to compute content hashes that the plugin knows."""
 
 
 @hookspec

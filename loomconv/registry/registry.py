@@ -11,6 +11,7 @@ import pluggy
 
 from loomconv.errors import AmbiguousFormat, PluginFault, UnknownFormat, UsageFault
 from loomconv.format import Confidence, Format, Probe
+from loomconv.provenance import HashScheme
 from loomconv.registry import hookspecs
 
 __all__ = ["Registry", "default_registry"]
@@ -83,6 +84,12 @@ class Registry:
             known = ", ".join(sorted(self.formats)) or "none"
             raise UsageFault(f"there is no format {name!r}", next_step=f"Installed formats: {known}.")
         return self.formats[name]
+
+    def hash_schemes(self) -> list[HashScheme]:
+        """The ways to compute content hashes that the plugins know."""
+        found: list[HashScheme] = []
+        self.manager.hook.loomconv_register_hash_schemes(register=found.append)
+        return found
 
     def scores(self, probe: Probe) -> list[tuple[Format, Confidence]]:
         """Formats that recognise the file, surest first; equal scores in order of their names.

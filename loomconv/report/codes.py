@@ -89,6 +89,7 @@ CODES: dict[str, Code] = {
     "loss.annotation-edge": Code("notice", "The target has no annotations."),
     "loss.edge-type": Code("notice", "The target does not know this type of edge."),
     "loss.note-node": Code("notice", "The target has no place for a note that hangs on an annotation."),
+    "loss.loose-note": Code("notice", "The target's app makes a root of a note; a continuation to it was added."),
     "loss.edge-detail": Code("notice", "The target's edges have no ids, times or extensions of their own."),
     "loss.block": Code("notice", "The target cannot hold a block of this type."),
     "loss.block-boundary": Code("notice", "The target holds one text a node; the texts were joined."),

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
     from loomconv.storage.archive import Archive
 
-__all__ = ["MMAP_FROM", "Container", "Source", "open_source"]
+__all__ = ["MMAP_FROM", "SQLITE_MAGIC", "Container", "Source", "open_source"]
 
 Container = Literal["plain", "gzip", "zip"]
+
+# What SQLite databases begin with.
+SQLITE_MAGIC = b"SQLite format 3\0"
 
 # From this size on a plain file is mapped instead of read.
 MMAP_FROM = 8 * 1024 * 1024
