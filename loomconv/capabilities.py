@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["ANY", "Capabilities"]
+__all__ = ["ANY", "EVERYTHING", "Capabilities"]
 
 # Stands for "whatever comes" where otherwise the held values are listed.
 ANY: Literal["any"] = "any"
@@ -66,3 +66,29 @@ class Capabilities:
     def to_json(self) -> dict[str, Any]:
         """The declaration as plain JSON, for `loomconv formats --json`."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+# What OpenLoom 2.0 holds: nothing is taken out, and extensions are part of the format itself.
+EVERYTHING = Capabilities(
+    trees="many",
+    roots="many",
+    parents="many",
+    source_roles="any",
+    edge_types="any",
+    edge_details=True,
+    blocks="any",
+    block_list=True,
+    media=("inline", "bundle"),
+    roles="any",
+    author_names="any",
+    agents=True,
+    meta="any",
+    generation="any",
+    edit_lineage=True,
+    node_times="exact",
+    tree_fields="any",
+    tree_times="exact",
+    modes="any",
+    document_fields="any",
+    unknown_keys=("document", "tree", "node", "edge"),
+)

@@ -132,6 +132,12 @@ class Examiner:
             if name not in self._inlined:
                 self.report.add("media.left-behind", value=name)
 
+    def without_secrets(self, value: Any) -> Any:
+        """Anything else that came along with the source, without keys and passwords; what was found is reported."""
+        cleaned, places = drop_secrets(value, keep=self.options.keep_secrets)
+        self._report_secrets(places)
+        return cleaned
+
     def _clean_edges(self, tree: Tree) -> None:
         changes: dict[int, Edge] = {}
         for position in tree.edges.rich:

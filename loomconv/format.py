@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import pluggy
 
 from loomconv import jsontext
-from loomconv.capabilities import ANY, Capabilities
+from loomconv.capabilities import ANY, EVERYTHING, Capabilities
 from loomconv.errors import LoomconvError, PluginFault, TruncatedInput
 from loomconv.jsontext import Layout, Oddity
 from loomconv.model.builder import TreeBuilder
@@ -38,6 +38,7 @@ from loomconv.storage.source import SQLITE_MAGIC, Source
 
 __all__ = [
     "ANY",
+    "EVERYTHING",
     "Capabilities",
     "Confidence",
     "Format",

@@ -19,15 +19,16 @@ __all__ = ["ConversionOptions"]
 class ConversionOptions:
     """Choices that hold for reading and writing; every default is the lossless, reproducible one.
 
-    `without` names parts of `loomconv.privacy.PARTS`. `residue` says whether what the target cannot hold is kept in the
-    written file. `strict` refuses to write when anything would be lost. `exported_at` is recorded as the time of the
-    export. `assume_timezone` (`+HH:MM`) is the zone of times that have none. `tree` chooses one tree of several, by id
-    or by number from 1. `format_options` are the formats' own: format name → option → value.
+    `without` names parts of `loomconv.privacy.PARTS`. `residue` says where what the target cannot hold is kept: `embed`
+    in the written file as far as its app keeps it there, else beside it; `beside` in a file beside it; `none`: lost.
+    `strict` refuses to write when anything would be lost. `exported_at` is recorded as the time of the export.
+    `assume_timezone` (`+HH:MM`) is the zone of times that have none. `tree` chooses one tree of several, by id or by
+    number from 1. `format_options` are the formats' own: format name → option → value.
     """
 
     without: frozenset[str] = frozenset()
     keep_secrets: bool = False
-    residue: Literal["embed", "none"] = "embed"
+    residue: Literal["embed", "beside", "none"] = "embed"
     strict: bool = False
     exported_at: str | None = None
     assume_timezone: str | None = None

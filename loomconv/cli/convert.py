@@ -29,7 +29,7 @@ from loomconv.cli.summary import counted, report_lines
 from loomconv.cli.terminal import neutralised, paint, print_message
 from loomconv.errors import ConversionRefused, UsageFault
 from loomconv.report import Report, add_failure
-from loomconv.storage import AtomicFile, is_companion
+from loomconv.storage import AtomicFile, is_companion, residue_path
 
 __all__ = ["command"]
 
@@ -63,10 +63,11 @@ Examples:
 @without
 @click.option(
     "--residue",
-    type=click.Choice(["embed", "none"]),
+    type=click.Choice(["embed", "beside", "none"]),
     default="embed",
     show_default=True,
-    help="Keep what the target cannot hold in the file, out of the app's sight; or lose it.",
+    help="Where to keep what the target cannot hold: in the file, out of the app's sight (beside it where that is not "
+    "possible); in DST.loomconv-residue.json beside it; or nowhere, so that it is lost.",
 )
 @keep_secrets
 @assume_timezone
@@ -127,6 +128,8 @@ def _check_report_name(name: str, source: str, target: str) -> None:
         raise UsageFault(
             "the report would replace the input or the output", source=name, next_step="Name another file."
         )
+    if "-" not in (name, target) and Path(name).resolve() == residue_path(Path(target)).resolve():
+        raise UsageFault("the report would stand where residue has to go", source=name, next_step="Name another file.")
     if "-" not in (name, target) and is_companion(Path(name), Path(target)):
         raise UsageFault(
             "the report may stand where a further tree has to go", source=name, next_step="Name another file."

@@ -18,7 +18,7 @@ _COLOURS: Final = {"error": "red", "warning": "yellow", "notice": "cyan"}
 _WIDEST: Final = 60
 # A loss that is none: what one file cannot hold stands in another one.
 _ELSEWHERE: Final = "loss.extra-tree"
-_FATES: Final = {"kept": "kept in the file, to come back", "lost": "lost"}
+_FATES: Final = {"kept": "kept {place}, to come back", "lost": "lost"}
 
 
 @dataclass(slots=True)
@@ -49,11 +49,12 @@ def report_lines(report: Report, stream: TextIO | None = None, *, without: str =
             head = f"  {paint(f'{group.severity:<7}', stream, fg=_COLOURS[group.severity])} "
             lines += _group_lines(group, report, head, " " * 10)
     target = (report.target or {}).get("format", "the target")
+    place = "beside the file" if (report.target or {}).get("residue") else "in the file"
     for fate, verdict in _FATES.items():
         fitting = [group for group in groups if group.fate == fate]
         if fitting:
             number = counted(sum(group.count for group in fitting), "thing")
-            title = f"{number} that {target} cannot hold, {verdict}:"
+            title = f"{number} that {target} cannot hold, {verdict.format(place=place)}:"
             lines.append(f"  {paint(neutralised(title), stream, fg='red' if fate == 'lost' else 'cyan')}")
             for group in fitting:
                 lines += _group_lines(group, report, " " * 4, " " * 6)

@@ -119,6 +119,8 @@ class Origin:
     data: Any  # bytes or mmap of the (decompressed) file
     layout: Layout
     container: str = "plain"
+    # The residue file that lay beside it, if that was of any use.
+    residue: bytes | None = None
 
 
 @dataclass(slots=True)

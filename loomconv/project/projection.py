@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from loomconv.capabilities import Capabilities
+from loomconv.capabilities import EVERYTHING, Capabilities
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import CONTINUATION, ODD, OWN_ID, EdgeTable, derived_edge_id
 from loomconv.model.ids import mint_ulid
@@ -40,7 +40,7 @@ def project_document(
     residue. With `keep` what is taken out becomes residue where the target keeps unknown keys; without, it is lost
     (findings of severity warning).
     """
-    if capabilities == _EVERYTHING:
+    if capabilities == EVERYTHING:
         return [document]
     projection = _Projection(capabilities, report, keep, derived)
     trees = [projection.tree(tree) for tree in document.trees]
@@ -97,6 +97,8 @@ class _Projection:
                     held[key] = value
                 continue
             taken[key] = value
+            if key == "version":
+                held[key] = "2.0"  # which every reader gives
             if not _says_nothing(key, value):
                 self.lose("loss.document-field", f"{key} is not written.", self.keep_document, pointer=f"/{key}")
         extensions = held.get("extensions")
@@ -364,31 +366,6 @@ class _Projection:
                 tree=tree.id,
                 value=deepest,
             )
-
-
-_EVERYTHING = Capabilities(
-    trees="many",
-    roots="many",
-    parents="many",
-    source_roles="any",
-    edge_types="any",
-    edge_details=True,
-    blocks="any",
-    block_list=True,
-    media=("inline", "bundle"),
-    roles="any",
-    author_names="any",
-    agents=True,
-    meta="any",
-    generation="any",
-    edit_lineage=True,
-    node_times="exact",
-    tree_fields="any",
-    tree_times="exact",
-    modes="any",
-    document_fields="any",
-    unknown_keys=("document", "tree", "node", "edge"),
-)
 
 
 def _made_up(key: str, value: Any) -> bool:

@@ -69,8 +69,10 @@ def test_options_of_formats(run: Run, simple: Path, tmp_path: Path) -> None:
 
 
 def test_losses_are_explained(run: Run, simple: Path, tmp_path: Path) -> None:
-    result = run("convert", simple, tmp_path / "x.txt", "--to", "cards")
+    result = run("convert", simple, tmp_path / "x.txt", "--to", "cards", "--residue", "none")
     assert "that cards cannot hold, lost:" in result.stderr
+    kept = run("convert", simple, tmp_path / "x.txt", "--to", "cards")
+    assert "that cards cannot hold, kept beside the file, to come back:" in kept.stderr
     assert "[loss." in result.stderr
     assert run("convert", simple, tmp_path / "x.txt", "--to", "cards", "--quiet").stderr == ""
 
@@ -185,7 +187,9 @@ def test_a_cut_input_is_saved_as_far_as_it_goes(run: Run, tmp_path: Path) -> Non
         ["convert", "SRC", "out.openloom", "--exported-at", "2026-01-01T00:00:00"],
         ["convert", "SRC", "out.openloom", "--findings", "none"],
         ["convert", "SRC", "out.openloom", "--findings", "0"],
-        ["convert", "SRC", "out.openloom", "--residue", "beside"],
+        ["convert", "SRC", "out.openloom", "--residue", "somewhere"],
+        ["convert", "SRC", "-", "--to", "cards", "--residue", "beside"],
+        ["convert", "SRC", "out.cards", "--report", "out.cards.loomconv-residue.json"],
         ["convert", "SRC", "-", "--to", "openloom-2", "--report", "-"],
         ["convert", "SRC", "out.openloom", "--report", "SRC"],
         ["convert", "SRC", "out.openloom", "--report", "./out.openloom"],
@@ -280,7 +284,7 @@ def test_several_files_are_said(run: Run, tmp_path: Path) -> None:
     result = run("convert", FIXTURES / "several-trees.openloom", tmp_path / "x.cards", "--to", "cards")
     assert result.exit_code == 0
     assert "and 2 more files (cards)" in result.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["x-2.cards", "x-3.cards", "x.cards"]
+    assert sorted(path.name for path in tmp_path.glob("*.cards")) == ["x-2.cards", "x-3.cards", "x.cards"]
     refused = run("convert", FIXTURES / "several-trees.openloom", "-", "--to", "cards")
     assert refused.exit_code == 2
     assert "--tree" in refused.stderr

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from loomconv.capabilities import EVERYTHING
 from loomconv.model import Document
 from loomconv.project import project_document, restore_document
-from loomconv.project.projection import _EVERYTHING
 from loomconv.report import Report
 from tests.made import as_json, document_from, document_of, documents, examples, link, node, note_edge, spelled, tree_of
 
-HOLDING = replace(_EVERYTHING, loose_notes=False)
+HOLDING = replace(EVERYTHING, loose_notes=False)
 
 
 def _there(document: Document) -> tuple[Document, Report]:

@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from loomconv.format import ANY, Capabilities, Confidence, Format, Option, Probe, ReadContext, Sink, WriteContext
+from loomconv.format import EVERYTHING, Confidence, Format, Option, Probe, ReadContext, Sink, WriteContext
 from loomconv.jsontext import Layout
 from loomconv.model import Document
 from loomconv.storage import Source
@@ -34,29 +34,7 @@ class OpenLoom2(Format):
             applies_to="write",
         ),
     )
-    capabilities = Capabilities(
-        trees="many",
-        roots="many",
-        parents="many",
-        source_roles=ANY,
-        edge_types=ANY,
-        edge_details=True,
-        blocks=ANY,
-        block_list=True,
-        media=("inline", "bundle"),
-        roles=ANY,
-        author_names=ANY,
-        agents=True,
-        meta=ANY,
-        generation=ANY,
-        edit_lineage=True,
-        node_times="exact",
-        tree_fields=ANY,
-        tree_times="exact",
-        modes=ANY,
-        document_fields=ANY,
-        unknown_keys=("document", "tree", "node", "edge"),
-    )
+    capabilities = EVERYTHING
 
     def detect(self, probe: Probe) -> Confidence | None:
         """By the mark (OL2-3-format), or by shape when the mark may stand beyond the head."""
