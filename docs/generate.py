@@ -50,10 +50,10 @@ def _code(text: str) -> str:
 
 # Capabilities by what they are about; a test sees to it that none is missing.
 CAPABILITY_GROUPS: dict[str, tuple[str, ...]] = {
-    "Structure": ("trees", "roots", "parents", "source_roles", "edge_types", "loose_notes", "edge_details", "depth"),
+    "Structure": ("trees", "roots", "parents", "source_roles", "edge_types", "notes", "note_tag", "edge_details", "depth"),
     "Content": ("blocks", "block_list", "media", "lone_surrogates", "nul"),
     "Authors and generation": ("roles", "author_names", "agents", "generation"),
-    "Of a node": ("meta", "edit_lineage", "node_times", "ids"),
+    "Of a node": ("meta", "ratings", "edit_lineage", "node_times", "ids"),
     "Of a tree and a document": ("tree_fields", "tree_times", "modes", "document_fields"),
     "Where what does not fit is kept": ("unknown_keys",),
 }
@@ -283,7 +283,8 @@ CAPABILITIES: dict[str, str] = {
     "parents": "`one` or `many` parents a node; `one` means that you get a strict tree with plain edges",
     "source_roles": "roles of an edge's sources",
     "edge_types": "types of edges",
-    "loose_notes": "whether a note may hang on annotations alone; else it gets a continuation, too",
+    "notes": "what becomes of a note that only annotations reach: `loose` as it is, a `child` of what it is about, or `none`",
+    "note_tag": "the tag that makes of a child a note beside its parent, if the app has one",
     "edge_details": "ids, times, extensions and unknown keys of edges",
     "blocks": "types of content blocks; any other is written as its alternative text",
     "block_list": "several blocks in one node; without it you get exactly one text block",
@@ -293,6 +294,7 @@ CAPABILITIES: dict[str, str] = {
     "agents": "registries of agents, and `author.agentId`",
     "meta": "keys of `meta`",
     "generation": "keys of `generation`",
+    "ratings": "`any` whole number, or only the `sign`: 1 and -1",
     "edit_lineage": "`editedFrom`",
     "node_times": "the finest unit of a node's time that comes back: `none`, `second`, `millisecond`, `exact`",
     "tree_fields": "fields of the tree beyond nodes, edges and roots",

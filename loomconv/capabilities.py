@@ -27,8 +27,11 @@ class Capabilities:
     parents: Literal["one", "many"] = "one"
     source_roles: Names = ("primary",)
     edge_types: Names = ("continuation",)
-    # Whether a note may hang on annotations alone; otherwise the app takes it for a root.
-    loose_notes: bool = True
+    # What becomes of a note that only annotations reach: it is `loose` as in OpenLoom; a `child` of what it is about,
+    # since the app has floating notes or would make a root of it; or nothing. `note_tag` is the tag that makes of a
+    # child a note beside its parent.
+    notes: Literal["loose", "child", "none"] = "none"
+    note_tag: str | None = None
     # Ids, times, extensions and unknown keys of edges.
     edge_details: bool = False
     # Content: block types, and whether a node may hold several blocks (their number and order come back).
@@ -41,6 +44,8 @@ class Capabilities:
     agents: bool = False
     # Keys of `meta` and of `generation` that are held.
     meta: Names = ()
+    # Which ratings: any whole number, or only 1 and -1.
+    ratings: Literal["any", "sign"] = "any"
     generation: Names = ()
     edit_lineage: bool = False
     # Times of nodes: finest unit that comes back.
@@ -70,6 +75,7 @@ class Capabilities:
 
 # What OpenLoom 2.0 holds: nothing is taken out, and extensions are part of the format itself.
 EVERYTHING = Capabilities(
+    notes="loose",
     trees="many",
     roots="many",
     parents="many",

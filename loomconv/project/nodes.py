@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -26,6 +26,8 @@ class Fit:
 
     capabilities: Capabilities
     separator: str
+    # Whether the node is a note that is written as a child of what it is about.
+    is_note: bool = False
     losses: list[tuple[str, str, str, Any]] = field(default_factory=list)
 
     def lose(self, code: str, message: str, pointer: str, value: Any) -> None:
@@ -45,19 +47,27 @@ class NodeProjector:
     """
 
     def __init__(
-        self, capabilities: Capabilities, report: Report, *, tree: str, keep: bool, separator: str = ""
+        self,
+        capabilities: Capabilities,
+        report: Report,
+        *,
+        tree: str,
+        keep: bool,
+        separator: str = "",
+        notes: Container[str] = (),
     ) -> None:
         self.capabilities = capabilities
         self.report = report
         self.tree = tree
         self.separator = separator
+        self.notes = notes
         self.keep = keep and "node" in capabilities.unknown_keys
         self._reported: set[str] = set()
 
     def __call__(self, node_id: str, node: Node) -> Node:
         """The node as the target can hold it; the very same object when it fits."""
         source = current = cast("dict[str, Any]", node)
-        fit = Fit(self.capabilities, self.separator)
+        fit = Fit(self.capabilities, self.separator, node_id in self.notes)
         changes: dict[str, Any] = {}
         for step in STEPS:
             changed = step(current, fit)
@@ -82,8 +92,8 @@ class NodeProjector:
                     severity=None if self.keep else "warning",
                 )
         if self.keep:
-            taken = {key: source.get(key) for key in changes if key != "extensions" or not source["extensions"]}
-            current = attach(current, taken)
+            taken = {key: source[key] for key in changes if key in source and (key != "extensions" or not source[key])}
+            current = attach(current, taken, [key for key in changes if key not in source])
         return cast(Node, current)
 
 
@@ -230,17 +240,41 @@ def _fit_lineage(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
 
 def _fit_meta(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
     meta = node.get("meta")
-    if meta is None or fit.capabilities.meta == ANY:
+    if meta is None or (fit.capabilities.meta == ANY and fit.capabilities.ratings == "any"):
         return {}
     fitted = {}
     for key, value in meta.items():
         if value is None or value is False or value == []:
             continue  # the same as not being there; a rating of 0 is not
-        if fit.capabilities.holds(fit.capabilities.meta, key):
+        if key == "rating" and fit.capabilities.ratings == "sign" and not _is_sign(value):
+            if _sign(value):
+                fitted[key] = _sign(value)
+            fit.lose("loss.rating", "Only the rating's sign is written.", "/meta/rating", value)
+        elif fit.capabilities.holds(fit.capabilities.meta, key):
             fitted[key] = value
         else:
             fit.lose("loss.meta", f"{key} is not written.", f"/meta/{key}", value)
     return {} if fitted == meta and fitted else {"meta": fitted or None}
+
+
+def _is_sign(rating: Any) -> bool:
+    return type(rating) is int and rating in (1, -1)
+
+
+def _sign(rating: Any) -> int:
+    """1, 0 or -1; 0 for what is no number."""
+    if isinstance(rating, bool) or not isinstance(rating, int | float):
+        return 0
+    return (rating > 0) - (rating < 0)
+
+
+def _fit_note(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
+    """A note that became a child gets the app's tag for notes; that it became one is reported with the tree."""
+    if not fit.is_note or fit.capabilities.note_tag is None:
+        return {}
+    meta = node.get("meta") or {}
+    tags = meta.get("tags") or []
+    return {} if fit.capabilities.note_tag in tags else {"meta": {**meta, "tags": [*tags, fit.capabilities.note_tag]}}
 
 
 def _fit_generation(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
@@ -295,6 +329,7 @@ STEPS: tuple[Step, ...] = (
     _fit_time,
     _fit_lineage,
     _fit_meta,
+    _fit_note,
     _fit_generation,
     _fit_unknown,
     _fit_extensions,

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from loomconv.model.document import Tree
-from loomconv.model.edges import CONTINUATION, is_edge, plain_edge
-from loomconv.model.ids import mint_ulid
+from loomconv.model.edges import CONTINUATION, is_edge
 from loomconv.model.nodes import NodeIndex
-from loomconv.model.record import NAMESPACE, own_record, without_members
-from loomconv.model.types import Edge, Node
+from loomconv.model.types import Node
 
-__all__ = ["held_edge", "hold_notes", "notes_in", "stray_notes", "with_notes", "without_held_edges"]
+__all__ = ["hold_notes", "notes_in", "stray_notes", "with_notes", "without_held_notes"]
 
 
 def notes_in(record: Any, nodes: NodeIndex) -> dict[str, tuple[int, dict[str, Any]]]:
@@ -78,14 +76,14 @@ def _reach(starts: list[int], near: dict[int, set[int]]) -> set[int]:
     return reached
 
 
-def hold_notes(tree: Tree) -> list[tuple[str, str]]:
+def hold_notes(tree: Tree) -> dict[str, str]:
     """For each attached note the node to hang it on: what it is about, else another note, else the first root.
 
-    Pairs of ids in the order of the notes; together with the continuations that are there they make no ring.
+    Ids, in the order of the notes; together with the continuations that are there they make no ring.
     """
     notes = tree.attached_notes()
     if not notes:
-        return []
+        return {}
     edges, ids = tree.edges, tree.nodes.ids
     ends: dict[int, list[int]] = {}
     for position, kind in enumerate(edges.kinds):
@@ -111,49 +109,36 @@ def hold_notes(tree: Tree) -> list[tuple[str, str]]:
         if note not in anchors and roots:
             anchors[note] = roots[0]
             waiting.append(note)
-    return [(ids[anchors[note]], ids[note]) for note in sorted(anchors)]
+    return {ids[note]: ids[anchors[note]] for note in sorted(anchors)}
 
 
-def held_edge(anchor: str, note: str) -> Edge:
-    """The continuation that holds a note, with its mark."""
-    return {
-        **plain_edge(anchor, note),
-        "id": mint_ulid("held-note", anchor, note),
-        "extensions": {NAMESPACE: {"heldNote": True}},
-    }
+def without_held_notes(tree: Tree, held: Any) -> tuple[Tree, set[str]]:
+    """The tree without the continuations that only hold notes (note → anchor), and the ids of the notes now loose.
 
-
-def without_held_edges(tree: Tree) -> tuple[Tree, set[str]]:
-    """The tree without the continuations that only hold notes, and the ids of those notes.
-
-    A note with a continuation of its own by now is part of the story: its edge stays, without the mark.
+    A note that hangs elsewhere by now, or that something continues, is part of the story and stays there.
     """
-    edges = tree.edges
-    held = {
-        position: edges[position]
-        for position in edges.rich
-        if edges.kinds[position] == CONTINUATION and own_record(edges[position]).get("heldNote")
-    }
-    if not held:
+    if not isinstance(held, dict) or not held:
         return tree, set()
-    anchor_of = {edges.targets[position]: edges.parents[position] for position in held}
-    story = {
-        end
-        for position, kind in enumerate(edges.kinds)
-        if kind == CONTINUATION and position not in held
-        for end in (edges.targets[position], *edges.sources(position))
-        if end in anchor_of
+    ordinals, edges, graph = tree.nodes.ordinals, tree.edges, tree.graph
+    anchor_of = {
+        ordinals[note]: ordinals[anchor]
+        for note, anchor in held.items()
+        if note in ordinals and isinstance(anchor, str) and anchor in ordinals and graph.incoming[ordinals[note]] == 1
     }
-    for note in list(story):
-        while (above := anchor_of[note]) in anchor_of and above not in story:
-            story.add(above)
-            note = above
-
-    def change(position: int) -> Edge | bool:
-        if position not in held:
-            return True
-        stays = edges.targets[position] in story
-        return cast(Edge, without_members(held[position], "heldNote")) if stays else False
-
-    free = {tree.nodes.ids[note] for note in anchor_of if note not in story}
-    return Tree(dict(tree.fields), tree.nodes, edges.rebuilt(tree.nodes, change), tree.key_order), free
+    holding = {
+        position
+        for position, (kind, parent, target) in enumerate(zip(edges.kinds, edges.parents, edges.targets, strict=True))
+        if kind == CONTINUATION and anchor_of.get(target) == parent and len(edges.sources(position)) == 1
+    }
+    loose = {edges.targets[position] for position in holding}
+    story = [
+        edges.parents[position]
+        for position, kind in enumerate(edges.kinds)
+        if kind == CONTINUATION and position not in holding
+    ]
+    for note in story:
+        while note in loose:
+            loose.discard(note)
+            note = anchor_of[note]
+    table = edges.rebuilt(tree.nodes, lambda position: position not in holding or edges.targets[position] not in loose)
+    return Tree(dict(tree.fields), tree.nodes, table, tree.key_order), {tree.nodes.ids[note] for note in loose}

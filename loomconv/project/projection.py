@@ -13,7 +13,7 @@ from loomconv.model.record import NAMESPACE
 from loomconv.model.types import Node
 from loomconv.project.edges import pack_edges, simple_edges
 from loomconv.project.nodes import NodeProjector, fitted_text, fitted_time
-from loomconv.project.notes import held_edge, hold_notes
+from loomconv.project.notes import hold_notes
 from loomconv.project.residue import attach, digest
 from loomconv.report import Report
 
@@ -123,11 +123,13 @@ class _Projection:
         packed = None
         removed: list[dict[str, Any]] = []
         projected = Tree(fields, tree.nodes, tree.edges, tree.key_order)
+        held = self.held_notes(tree) if self.capabilities.notes == "child" else {}
         if self.capabilities.parents == "one":
             roots = tree.roots
             self.report_edges(tree)
             packed = pack_edges(tree)
-            projected, removed = self.without_notes(projected, tree)
+            if not held:
+                projected, removed = self.without_notes(projected, tree)
             projected = projected.with_edges(simple_edges(projected))
             if roots != tree.fields.get("rootNodeIds"):
                 taken["rootNodeIds"] = tree.fields.get("rootNodeIds")
@@ -143,19 +145,25 @@ class _Projection:
                     pointer="/currentNodeId",
                     value=current,
                 )
+        if held:
+            taken.setdefault("rootNodeIds", tree.listed_roots)
+            edges = projected.edges.rebuilt(projected.nodes, lambda position: True)
+            for note, anchor in held.items():
+                edges.add(projected.nodes.ordinals[anchor], projected.nodes.ordinals[note])
+            projected = Tree({**projected.fields, "rootNodeIds": tree.roots}, projected.nodes, edges, tree.key_order)
         separator = "" if _is_buffer(tree.fields.get("mode")) else "\n\n"
-        projector = NodeProjector(self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator)
+        projector = NodeProjector(
+            self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator, notes=held.keys()
+        )
         nodes = projected.nodes.transformed(projector)
         projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
-        if not self.capabilities.loose_notes and self.capabilities.parents == "many":
-            projected = self.with_held_notes(projected, taken)
         if self.capabilities.roots == "one" and len(projected.roots) > 1:
             if projected.listed_roots != projected.roots:
                 taken.setdefault("rootNodeIds", projected.listed_roots)
             projected = self.with_one_root(projected)
         self.check_depth(projected)
-        if self.keep_tree and (taken or packed or removed or absent):
-            more: dict[str, Any] = {}
+        if self.keep_tree and (taken or packed or removed or absent or held):
+            more: dict[str, Any] = {"heldNotes": held} if held else {}
             if absent:
                 more["absent"] = {key: digest(projected.fields.get(key)) for key in absent}
             if packed:
@@ -302,25 +310,19 @@ class _Projection:
             self.lose("loss.note-node", "The note is not written.", self.keep_tree, tree=tree.id, node=node_id)
         return projected.without_nodes({tree.nodes.ids[ordinal] for ordinal in notes}), removed
 
-    def with_held_notes(self, tree: Tree, taken: dict[str, Any]) -> Tree:
-        """A continuation to each note that hangs on annotations alone, marked so that it goes again on the way back."""
+    def held_notes(self, tree: Tree) -> dict[str, str]:
+        """The notes that become children, each with its parent (both as ids)."""
         held = hold_notes(tree)
-        if not held:
-            return tree
-        for anchor, note in held:
+        for note, anchor in held.items():
             self.lose(
                 "loss.loose-note",
-                "The app would make a root of the note; it is written as a continuation, too.",
+                "The note is written as a child of what it is about.",
                 self.keep_tree,
                 tree=tree.id,
                 node=note,
                 value=anchor,
             )
-        taken.setdefault("rootNodeIds", tree.listed_roots)
-        edges = tree.edges.rebuilt(tree.nodes, lambda position: True)
-        for anchor, note in held:
-            edges.append(held_edge(anchor, note))
-        return Tree({**tree.fields, "rootNodeIds": tree.roots}, tree.nodes, edges, tree.key_order)
+        return held
 
     def with_one_root(self, tree: Tree) -> Tree:
         """An empty root above several ones, marked so that it goes again on the way back."""

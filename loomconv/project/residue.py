@@ -4,6 +4,8 @@ It lives under `extensions.loomconv` of the node, tree or document it came from:
 
     {"residue": {<key>: <original value>}, "written": {<key>: <digest of what was written, null when left out>}}
 
+A key that has a digest and no original value was not there: it goes again.
+
 A tree's record can also hold `edges` (see `pack_edges`), `nodes` that the target could not hold, `absent` (fields that
 the target's reader makes up, with their digests), and the residue of the document. On the way back a key whose present
 value still has the written digest gets its original value again.
@@ -12,6 +14,7 @@ value still has the written digest gets its original value again.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from loomconv import jsontext
@@ -27,17 +30,18 @@ def digest(value: Any) -> str | None:
     return hashlib.sha256(jsontext.encode(value)).hexdigest()[:16]
 
 
-def attach(holder: dict[str, Any], taken: dict[str, Any], **more: Any) -> dict[str, Any]:
+def attach(holder: dict[str, Any], taken: dict[str, Any], added: Iterable[str] = (), **more: Any) -> dict[str, Any]:
     """A copy of the object with the taken values in its residue; `more` are further members of the record.
 
     `holder` is the object as it will be written: digests of what it has under the taken keys are recorded. Extensions
-    that are null or empty give way to the record, and count as taken.
+    that are null or empty give way to the record, and count as taken. `added` are keys that the original did not have.
     """
     if "extensions" in holder and not holder["extensions"]:
         taken = {**taken, "extensions": holder["extensions"]}
         holder = {key: value for key, value in holder.items() if key != "extensions"}
-    if taken:
-        more = {"residue": taken, "written": {key: digest(holder.get(key)) for key in taken}, **more}
+    keys = [*taken, *added]
+    if keys:
+        more = {"residue": taken, "written": {key: digest(holder.get(key)) for key in keys}, **more}
     return with_record(holder, **more)
 
 

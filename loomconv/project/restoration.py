@@ -14,7 +14,7 @@ from loomconv.model.edges import EdgeTable, is_edge
 from loomconv.model.record import extensions_of, own_record, with_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
-from loomconv.project.notes import notes_in, stray_notes, with_notes, without_held_edges
+from loomconv.project.notes import notes_in, stray_notes, with_notes, without_held_notes
 from loomconv.project.residue import detach, digest
 from loomconv.report import Report
 
@@ -22,7 +22,7 @@ __all__ = ["join_parts", "part_of", "restore_document"]
 
 Mend = Callable[[str, Node, Report], Node]
 
-_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes")
+_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes", "heldNotes")
 
 
 def restore_document(document: Document, report: Report, mend: Mend = lambda node_id, node, report: node) -> None:
@@ -106,7 +106,7 @@ def _restore_tree(tree: Tree, report: Report, mend: Mend) -> Tree:
     for key, mark in absent.items() if isinstance(absent, dict) else ():
         if digest(written_fields.get(key)) == mark:
             tree.fields.pop(key, None)
-    tree, held = without_held_edges(tree)
+    tree, held = without_held_notes(tree, found.get("heldNotes"))
     tree, notes = _put_back_structure(tree, found, report, mend)
     notes |= held
     if notes and "residue" in found:
@@ -231,5 +231,8 @@ class _NodeRestorer:
                 )
             else:
                 restored[key] = value
+        for key in written:
+            if key not in taken and digest(holder.get(key)) == written[key]:
+                restored.pop(key, None)
         restored["id"] = node_id
         return self._mend(node_id, cast(Node, restored), report)

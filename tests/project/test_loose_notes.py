@@ -7,12 +7,13 @@ from dataclasses import replace
 from hypothesis import given
 
 from loomconv.capabilities import EVERYTHING
-from loomconv.model import Document
+from loomconv.model import Document, EdgeTable, plain_text
 from loomconv.project import project_document, restore_document
 from loomconv.report import Report
 from tests.made import as_json, document_from, document_of, documents, examples, link, node, note_edge, spelled, tree_of
 
-HOLDING = replace(EVERYTHING, loose_notes=False)
+STRICT = replace(EVERYTHING, parents="one", notes="child", note_tag="note", edge_types=("continuation",))
+HOLDING = replace(EVERYTHING, notes="child")
 
 
 def _there(document: Document) -> tuple[Document, Report]:
@@ -54,7 +55,50 @@ def test_a_note_that_was_continued_stays_in_the_story() -> None:
     tree = _back(written).trees[0]
     assert tree.graph.parent_of("n") == "a"
     assert tree.graph.parent_of("m") is None
-    assert all("loomconv" not in (edge.get("extensions") or {}) for edge in tree.edges)
+
+
+def test_a_strict_tree_has_them_as_children_with_the_tag_of_the_app() -> None:
+    capabilities = replace(STRICT, note_tag="note")
+    report = Report()
+    (written,) = project_document(_noted(), capabilities, report)
+    tree = written.trees[0]
+    assert {each: tree.graph.parent_of(each) for each in tree.nodes.ids} == {
+        **dict.fromkeys("r"),
+        "a": "r",
+        "n": "a",
+        "m": "n",
+        "x": "r",
+        "y": "x",
+    }
+    assert [each for each in tree.nodes.ids if tree.nodes[each].get("meta") == {"tags": ["note"]}] == list("nmxy")
+    assert report.codes["loss.annotation-edge"] == 3
+    assert spelled(as_json(_back(written))) == spelled(as_json(_noted()))
+
+
+def test_a_note_that_was_edited_in_a_strict_tree_is_a_note_again() -> None:
+    (written,) = project_document(_noted(), STRICT, Report())
+    tree = written.trees[0]
+    tree.nodes["n"] = {**tree.nodes["n"], "content": [{"type": "text", "text": "Edited."}]}
+    tree = _back(written).trees[0]
+    assert plain_text(tree.nodes["n"]) == "Edited."
+    assert tree.graph.parent_of("n") is None
+    assert [edge["type"] for edge in tree.edges] == ["continuation", "annotation", "annotation", "annotation"]
+
+
+def test_a_note_that_was_moved_stays_where_it_is() -> None:
+    (written,) = project_document(_noted(), STRICT, Report())
+    tree = written.trees[0]
+    edges = [edge for edge in tree.edges if edge["targetNodeId"] != "n"]
+    written.trees[0] = tree.with_edges(EdgeTable.from_edges(tree.nodes, [*edges, link("r", "n")]))
+    assert _back(written).trees[0].graph.parent_of("n") == "r"
+
+
+@given(documents())
+@examples(60)
+def test_any_document_comes_back_from_a_strict_tree(value: dict[str, object]) -> None:
+    (written, *_) = documents_written = project_document(document_from(value), replace(STRICT, trees="many"), Report())
+    assert len(documents_written) == 1
+    assert spelled(as_json(_back(written))) == spelled(value)
 
 
 @given(documents())

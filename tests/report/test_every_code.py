@@ -79,6 +79,8 @@ IN_FIXTURES = {
     "loss.annotation-edge": "openloom-1/cycle-through-root.openloom.json > openloom-1",
     "loss.edge-type": "openloom-2/reserved-values.openloom > openloom-1",
     "loss.note-node": "openloom-2/annotations.openloom > openloom-1",
+    "loss.loose-note": "openloom-2/annotations.openloom > socketteer",
+    "loss.rating": "openloom-2/full.openloom > miniloom",
     "loss.edge-detail": "openloom-2/dialogue.openloom > openloom-1",
     "loss.block": "openloom-2/gap-a25-foreign-refs.openloom > socketteer",
     "loss.block-boundary": "openloom-2/gap-a23-content.openloom > openloom-1",

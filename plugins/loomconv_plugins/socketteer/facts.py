@@ -19,6 +19,7 @@ __all__ = [
     "PLACEHOLDER",
     "ROLE_OF_SOURCE",
     "SOURCE_OF_ROLE",
+    "TAG_OF_FLAG",
     "Raw",
     "image_type",
     "tag_definition",
@@ -45,6 +46,8 @@ PLACEHOLDER: Final = "\n\n** Generating **"
 ROLE_OF_SOURCE: Final = {"AI": "model", "prompt": "human", "mixed": "mixed"}
 SOURCE_OF_ROLE: Final = {role: source for source, role in ROLE_OF_SOURCE.items()}
 
+# Flags of the pivot that the app has as tags (dossier §3.6).
+TAG_OF_FLAG: Final = {"bookmarked": "bookmark", "pruned": "archived"}
 # Flags of 2021 that tags have replaced; only a true one means anything (dossier §1.4, §5.8).
 LEGACY_FLAGS: Final = ("bookmark", "archived", "canonical")
 

@@ -18,6 +18,7 @@ from loomconv_plugins.socketteer.facts import (
     NAMESPACE,
     ROLE_OF_SOURCE,
     SOURCE_OF_ROLE,
+    TAG_OF_FLAG,
     Raw,
     image_type,
 )
@@ -287,17 +288,15 @@ def _names(raw: Raw) -> list[str]:
 
 
 def _read_flags(raw: Raw, note: Noter | None) -> Raw | None:
-    """Bookmark and tags; of the flags of 2021 only true ones count."""
+    """Flags and tags; of the flags of 2021 only true ones count."""
     listed = raw.get("tags", [])
     if note is not None and not (listed is None or (isinstance(listed, list) and all(map(_is_text, listed)))):
         note("read.bad-value", "tags is no list of names; the rest was kept aside.", "/tags", None)
     names = _names(raw)
     if not names:
         return None
-    meta: Raw = {}
-    if "bookmark" in names:
-        meta["bookmarked"] = True
-    tags = [name for name in names if name != "bookmark"]
+    meta: Raw = {flag: True for flag, tag in TAG_OF_FLAG.items() if tag in names}
+    tags = [name for name in names if name not in TAG_OF_FLAG.values()]
     if tags:
         meta["tags"] = tags
     return meta
@@ -309,8 +308,7 @@ def _base_tags(meta: Any) -> list[str] | None:
         return None
     listed = meta.get("tags")
     tags = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-    if meta.get("bookmarked") is True and "bookmark" not in tags:
-        tags.append("bookmark")
+    tags += [tag for flag, tag in TAG_OF_FLAG.items() if meta.get(flag) is True and tag not in tags]
     return tags or None
 
 

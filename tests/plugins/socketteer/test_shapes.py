@@ -238,7 +238,7 @@ def test_legacy_flags_count_when_true() -> None:
     nodes = nodes_of(value)
     assert nodes["a"]["meta"] == {"bookmarked": True}
     assert "meta" not in nodes["b"]
-    assert nodes["c"]["meta"] == {"tags": ["x", "archived"]}
+    assert nodes["c"]["meta"] == {"pruned": True, "tags": ["x"]}
     assert nodes["d"]["meta"] == {"tags": ["canonical"]}
     assert back(value) == value
 
