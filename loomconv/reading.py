@@ -95,6 +95,8 @@ class Reading:
         if not isinstance(document, Document):
             raise PluginFault(f"the format {chosen.name} gave no document", source=source.name)
         layout = jsontext.recognise_layout(probe.head, bytes(source.data[-4096:]))
+        if probe.value is jsontext.NOTHING:
+            layout = chosen.layout  # no JSON, such as a database
         # A byte order mark is passed over on reading and never written (A39).
         layout = replace(jsontext.settled_layout(layout, chosen.layout, probe.head), bom=False)
         document.origin = Origin(chosen.name, source.name, source.data, layout, source.container)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loomconv import LoomconvError, Report, load
+from loomconv.options import ConversionOptions
 from loomconv.registry import default_registry
 from loomconv.roundtrip import round_trip
 
@@ -40,7 +41,12 @@ def _fixtures() -> list[tuple[str, str]]:
     return found
 
 
+# A format that writes files of several kinds goes through each of them.
+KINDS = {"aspen-grove": ("dump", "database", "openloom")}
 PAIRS = [(name, path, via) for name, path in _fixtures() for via in FORMATS if via != name]
+KIND_PAIRS = [
+    (path, via, kind) for _, path in _fixtures() for via, kinds in KINDS.items() for kind in kinds if via not in path
+]
 
 
 @pytest.mark.parametrize(("name", "path", "via"), PAIRS, ids=[f"{path}-{via}" for _, path, via in PAIRS])
@@ -62,6 +68,14 @@ def test_there_and_back(name: str, path: str, via: str) -> None:
     assert not shown, shown
 
 
+@pytest.mark.parametrize(("path", "via", "kind"), KIND_PAIRS, ids=[f"{path}-{kind}" for path, _, kind in KIND_PAIRS])
+def test_there_and_back_by_every_kind_of_file(path: str, via: str, kind: str) -> None:
+    if not _is_clean(FIXTURES / path) or path in EXCEPTIONS:
+        return
+    trip = round_trip(FIXTURES / path, [via], options=ConversionOptions(format_options={via: {"as": kind}}))
+    assert not [(each.pointer, each.left, each.right) for each in trip.differences[:5]]
+
+
 @pytest.mark.parametrize("path", sorted(EXCEPTIONS))
 def test_exceptions_are_still_needed(path: str) -> None:
     name = path.split("/")[0]
@@ -71,6 +85,9 @@ def test_exceptions_are_still_needed(path: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_chain_through_all_formats_comes_home(name: str) -> None:
     sample = {
+        "aspen-grove": "aspen-grove/full.aspen-grove.json",
+        "loom-write-log": "loom-write-log/history.loom.jsonl",
+        "miniloom": "miniloom/full.json",
         "openloom-1": "openloom-1/swift-layout.openloom.json",
         "openloom-2": "openloom-2/full.openloom",
         "socketteer": "socketteer/full.json",

@@ -48,17 +48,19 @@ def project_document(
     if keep and taken and "document" in capabilities.unknown_keys:
         fields = attach(fields, taken)
         taken = {}
-    if capabilities.trees == "many":
-        return [Document(fields, trees, document.key_order, document.origin, document.touched)]
-    if len(trees) > 1:
-        for tree in trees[1:]:
-            report.add("loss.extra-tree", "The tree is written to a file of its own.", tree=tree.id)
-    whole = {"fields": taken, "keys": list(document.key_order)}
     # The order of keys tells, too, that the document was OpenLoom 2 before, and what it did not have; a file that this
     # program made of another format's has nothing to tell.
     generator = document.fields.get("generator")
     ours = "generator" in document.key_order and (generator is None or _made_up("generator", generator))
     native = bool(document.key_order) and not ours
+    if capabilities.trees == "many":
+        if keep and native and "document" in capabilities.unknown_keys:
+            fields = attach(fields, {}, keys=list(document.key_order))
+        return [Document(fields, trees, document.key_order, document.origin, document.touched)]
+    if len(trees) > 1:
+        for tree in trees[1:]:
+            report.add("loss.extra-tree", "The tree is written to a file of its own.", tree=tree.id)
+    whole = {"fields": taken, "keys": list(document.key_order)}
     if projection.keep_tree and (taken or len(trees) > 1 or native):
         mark = digest([tree.id for tree in document.trees])
         for position, tree in enumerate(trees):

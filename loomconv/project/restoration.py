@@ -22,7 +22,7 @@ __all__ = ["join_parts", "part_of", "restore_document"]
 
 Mend = Callable[[str, Node, Report], Node]
 
-_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes", "heldNotes")
+_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes", "heldNotes", "listedNotes")
 
 
 def restore_document(document: Document, report: Report, mend: Mend = lambda node_id, node, report: node) -> None:
@@ -33,6 +33,9 @@ def restore_document(document: Document, report: Report, mend: Mend = lambda nod
     """
     if len(document.trees) == 1:
         _restore_document_fields(document, report)
+    document.fields, found = detach(document.fields, "keys")
+    if isinstance(found.get("keys"), list) and not document.key_order:
+        document.key_order = tuple(key for key in found["keys"] if isinstance(key, str))
     document.fields = _restored(document.fields, report, {})
     for position, tree in enumerate(document.trees):
         document.trees[position] = _restore_tree(tree, report, mend)
@@ -108,7 +111,13 @@ def _restore_tree(tree: Tree, report: Report, mend: Mend) -> Tree:
             tree.fields.pop(key, None)
     tree, held = without_held_notes(tree, found.get("heldNotes"))
     tree, notes = _put_back_structure(tree, found, report, mend)
-    notes |= held
+    listed = found.get("listedNotes")
+    if isinstance(listed, list) and "residue" not in found:
+        loose = {tree.nodes.ids[ordinal] for ordinal in tree.attached_notes()}
+        gone = {each for each in listed if isinstance(each, str) and each in loose}
+        tree.fields["rootNodeIds"] = [each for each in tree.listed_roots if each not in gone]
+    if "residue" in found:
+        notes |= held | {tree.nodes.ids[ordinal] for ordinal in tree.attached_notes()}
     if notes and "residue" in found:
         tree.fields["rootNodeIds"] = _with_listed_notes(tree.listed_roots, found["residue"], notes)
     restored = tree.nodes.transformed(_NodeRestorer(tree.id, report, mend))

@@ -152,7 +152,9 @@ def test_the_page_names_all_that_there_is() -> None:
     members = [name for name, value in vars(Format).items() if inspect.isfunction(value) and not name.startswith("_")]
     context = [each.name for kind in (ReadContext, WriteContext) for each in fields(kind)]
     # Set by the hub for itself, or explained under another name.
-    context = [name for name in context if name not in ("examine", "truncated", "limits", "layout_is_original", "others")]
+    context = [
+        name for name in context if name not in ("examine", "truncated", "limits", "layout_is_original", "others")
+    ]
     probe = [name for name in Probe.__slots__ if not name.startswith("_")]
     known = [*hooks, *members, *context, *probe, *(name for name in Format.__annotations__)]
     assert [name for name in known if name not in page] == []

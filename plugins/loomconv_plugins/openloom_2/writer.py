@@ -11,7 +11,7 @@ import msgspec
 from loomconv import __version__, jsontext
 from loomconv.format import Sink, WriteContext
 from loomconv.model import Document, Tree, mint_ulid
-from loomconv.model.record import own_record
+from loomconv.model.record import own_record, with_record
 from loomconv_plugins.openloom_2.layouts import LAYOUTS, LINES
 from loomconv_plugins.openloom_2.reader import LARGE, source_key_orders
 
@@ -146,7 +146,8 @@ class _Writer:
         notes = [tree.nodes.ids[ordinal] for ordinal in sorted(tree.attached_notes())]
         missing = [note for note in notes if note not in listed]
         if missing:
-            return Tree({**tree.fields, "rootNodeIds": [*listed, *missing]}, tree.nodes, tree.edges, tree.key_order)
+            fields = with_record({**tree.fields, "rootNodeIds": [*listed, *missing]}, listedNotes=missing)
+            return Tree(fields, tree.nodes, tree.edges, tree.key_order)
         return tree
 
     def _tree(self, tree: Tree, order: tuple[str, ...]) -> None:
