@@ -24,10 +24,19 @@ __all__ = ["attach", "detach", "digest"]
 
 
 def digest(value: Any) -> str | None:
-    """16 hex digits of the SHA-256 over the value as compact JSON; None for a value that is not there."""
+    """16 hex digits of the SHA-256 over the value as compact JSON, its keys sorted; None for a value that is not there.
+
+    Apps put keys in an order of their own. (Below eight levels the order counts.)
+    """
     if value is None:
         return None
-    return hashlib.sha256(jsontext.encode(value)).hexdigest()[:16]
+    return hashlib.sha256(jsontext.encode(_sorted(value, 8))).hexdigest()[:16]
+
+
+def _sorted(value: Any, levels: int) -> Any:
+    if type(value) is dict and levels:
+        return {key: _sorted(value[key], levels - 1) for key in sorted(value)}
+    return [_sorted(each, levels - 1) for each in value] if type(value) is list and levels else value
 
 
 def attach(holder: dict[str, Any], taken: dict[str, Any], added: Iterable[str] = (), **more: Any) -> dict[str, Any]:

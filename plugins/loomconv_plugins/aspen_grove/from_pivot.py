@@ -218,7 +218,7 @@ class _Writing:
             if "localId" not in entity and "localId" not in absent:
                 entity["localId"] = _local_id(str(entity["id"]), local_ids)
         self._add_hashes(tree, [entity for entity, _ in made], [absent for _, absent in made])
-        self.entities["nodes"] += [entity for entity, _ in made]
+        self.entities["nodes"] += [_in_order(entity) for entity, _ in made]
 
     def _add_hashes(self, tree: Tree, entities: list[Entity], absent: list[Any]) -> None:
         """The app's own formula for imported nodes (dossier §3.3), parents first."""
@@ -378,6 +378,17 @@ _PATHS: Final = ("paths", "pathNodes", "pathSelections", "pathStates")
 def _carry(entity: Entity, carried: dict[str, Any]) -> None:
     if carried:
         entity["extensions"] = carried
+
+
+# Order of a node's keys (dossier §1).
+_NODE_ORDER: Final = (
+    *("id", "localId", "loomTreeId", "content", "summary", "authorAgentId", "authorType", "contentHash", "createdAt"),
+    *("metadata", "versionGroupId", "editedFrom"),
+)
+
+
+def _in_order(entity: Entity) -> Entity:
+    return {**{key: entity[key] for key in _NODE_ORDER if key in entity}, **entity}
 
 
 def _local_id(node_id: str, taken: set[str]) -> str:

@@ -80,7 +80,7 @@ class AspenGroveHashes(HashScheme):
 
     def verify(self, document: Document, tree: Tree) -> Iterator[HashVerdict]:
         """A verdict on every node that has a hash, or whose hash its children name; parents come first."""
-        known: dict[int, str | None] = {}
+        known = {ordinal: _stated(node) for ordinal, node in enumerate(tree.nodes.values())}
         parents = _parents(tree)
         for ordinal in tree.graph.walk(tree.root_ordinals):
             node: Any = tree.nodes[tree.nodes.ids[ordinal]]
@@ -98,12 +98,19 @@ def _parents(tree: Tree) -> list[list[tuple[int, ...]]]:
     return found
 
 
+def _stated(node: Any) -> str | None:
+    """The hash that a node says it has; of a human's in what the app keeps with it."""
+    own = extensions_of(node).get(NAMESPACE)
+    kept = own.get("contentHash") if isinstance(own, dict) else None
+    return bare_hash((node.get("generation") or {}).get("contentHash")) or bare_hash(kept)
+
+
 def _verify(node: Any, parents: list[list[str | None]]) -> tuple[HashVerdict | None, str | None]:
     """The verdict on a node, and its hash for those below it."""
     own = extensions_of(node).get(NAMESPACE)
     stash: dict[str, Any] = own if isinstance(own, dict) else {}
     generation = node.get("generation") or {}
-    stated = bare_hash(generation.get("contentHash")) or bare_hash(stash.get("contentHash"))
+    stated = _stated(node)
     agent, created = node["author"].get("agentId"), iso(node.get("createdAt"))
     response = _response_of(generation, stash)
     content = stash["content"] if "content" in stash else content_of(node["content"])

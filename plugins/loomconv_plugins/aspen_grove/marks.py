@@ -45,7 +45,7 @@ def carrier_of(wanted: Mapping[str, Any], read: Mapping[str, Any], **more: Any) 
         if differs and key != "extensions":
             marks[key] = {"for": _digest(read.get(key)), **({"is": wanted[key]} if key in wanted else {})}
     ours, theirs = extensions_of(wanted).get(NAMESPACE), extensions_of(read).get(NAMESPACE)
-    if not same(ours, theirs) or (NAMESPACE in extensions_of(wanted)) != (NAMESPACE in extensions_of(read)):
+    if _digest(ours) != _digest(theirs) or (NAMESPACE in extensions_of(wanted)) != (NAMESPACE in extensions_of(read)):
         more["stash"] = {"for": _digest(theirs), **({"is": ours} if NAMESPACE in extensions_of(wanted) else {})}
     if extensions_of(wanted) == {} and wanted.get("extensions") == {}:
         more["extensions"] = {}

@@ -100,6 +100,18 @@ class MiniLoom(Format):
         mode = tree.fields.get("mode")
         return derived_fields(tree.roots, mode if mode in ("buffer", "dialogue") else "buffer")
 
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of a tree file."""
+        from loomconv_plugins.miniloom.checks import schema
+
+        return schema()
+
+    def validate(self, source: Source, context: ReadContext) -> None:
+        """See `checks.check`."""
+        from loomconv_plugins.miniloom.checks import check
+
+        check(source, context)
+
     def private_keys(self) -> dict[str, tuple[str, ...]]:
         """System messages stand in a chat's texts, and so in its patches."""
         return {"system-context": ("patch", "patchJson", "system", "focus", "loomTree", "root.cache", "cache")}

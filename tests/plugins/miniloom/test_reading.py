@@ -12,6 +12,11 @@ from loomconv.format import Probe
 from loomconv_plugins.miniloom.utf16 import from_units
 from tests.plugins.miniloom.harness import FIXTURES, FORMAT, Loom, codes, read, rendered, tree_of
 
+GEESE = "Dear committee, the geese are back."
+
+
+GEESE = "Dear committee, the geese are back."
+
 
 def own(tree: Any, node_id: str) -> dict[str, Any]:
     return dict(tree.nodes[node_id]["extensions"]["miniloom"])
@@ -158,7 +163,7 @@ def test_the_literal_reading_of_the_draft() -> None:
         (
             "poisoned-cache",
             "miniloom.recovered-from-cache",
-            {"5": "Dear committee, the geese are back. So are the ducks."},
+            {"5": f"{GEESE} So are the ducks."},
         ),
         ("fuzzy", "miniloom.recovered", {"4": "One two (inserted) "}),
         ("empty-patch", "miniloom.no-patch", {"4": "One two "}),
