@@ -50,7 +50,9 @@ def _code(text: str) -> str:
 
 # Capabilities by what they are about; a test sees to it that none is missing.
 CAPABILITY_GROUPS: dict[str, tuple[str, ...]] = {
-    "Structure": ("trees", "roots", "parents", "source_roles", "edge_types", "notes", "note_tag", "edge_details", "depth"),
+    "Structure": (
+        *("trees", "roots", "parents", "source_roles", "edge_types", "notes", "note_tag", "edge_details", "depth"),
+    ),
     "Content": ("blocks", "block_list", "media", "lone_surrogates", "nul"),
     "Authors and generation": ("roles", "author_names", "agents", "generation"),
     "Of a node": ("meta", "ratings", "edit_lineage", "node_times", "ids"),
@@ -139,7 +141,8 @@ STAGES: dict[str, str] = {
     "validate": "Only `loomconv validate` compares a file with its format's schema.",
     "repair": "The file breaks a rule that every loom has to keep, and was mended: the least possible change, the same "
     "every time. The mended loom is what is written.",
-    "loss": "What the target cannot hold. As long as it is kept, in the file or beside it, to come back, the finding is a notice; "
+    "loss": "What the target cannot hold. As long as it is kept, in the file or beside it, to come back, the finding "
+    "is a notice; "
     "where it is truly lost (`--residue none`, or an app that throws away what it does not know) it is a warning. "
     "`--strict` refuses to write when there is any of these.",
     "convert": "What ends a conversion. Nothing was written.",
@@ -283,7 +286,7 @@ CAPABILITIES: dict[str, str] = {
     "parents": "`one` or `many` parents a node; `one` means that you get a strict tree with plain edges",
     "source_roles": "roles of an edge's sources",
     "edge_types": "types of edges",
-    "notes": "what becomes of a note that only annotations reach: `loose` as it is, a `child` of what it is about, or `none`",
+    "notes": "what becomes of a note that only annotations reach: `loose`, a `child` of what it is about, or `none`",
     "note_tag": "the tag that makes of a child a note beside its parent, if the app has one",
     "edge_details": "ids, times, extensions and unknown keys of edges",
     "blocks": "types of content blocks; any other is written as its alternative text",

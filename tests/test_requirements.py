@@ -23,12 +23,6 @@ WITHOUT_A_TEST = {
     "OL2-8.2-author": "Loomsidian is not built yet",
     "OL2-8.2-ext": "Loomsidian is not built yet",
     "OL2-8.2-current": "Loomsidian is not built yet",
-    "OL2-8.3-detect": "MiniLoom is not built yet",
-    "OL2-8.3-patches": "MiniLoom is not built yet",
-    "OL2-8.3-materialize": "MiniLoom is not built yet",
-    "OL2-8.3-keep-patch": "MiniLoom is not built yet",
-    "OL2-8.3-author": "MiniLoom is not built yet",
-    "OL2-8.3-meta": "MiniLoom is not built yet",
     "A50": "a slip in the draft's cross-references",
 }
 

@@ -1,4 +1,9 @@
-"""What is read from the app's files: one test for each rule of the dossier."""
+"""What is read from the app's files: one test for each rule of the dossier.
+
+By id: OL2-8.3-detect (`test_detection`), OL2-8.3-patches and OL2-8.3-materialize (`test_texts_are_segments…`; the text
+is computed whole and stored as segments, gap A3), OL2-8.3-keep-patch (`test_the_original_patch…`), OL2-8.3-author
+(`test_types_are_roles`), OL2-8.3-meta (`test_fields_of_a_node`).
+"""
 
 from __future__ import annotations
 

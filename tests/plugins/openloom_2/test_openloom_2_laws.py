@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -48,12 +50,12 @@ def test_what_was_written_is_read_again(value: dict[str, Any], layout: str) -> N
     back, _ = load(written)
     expected = as_json(document)
     expected.setdefault("generator", back.fields["generator"])
-    for tree, before in zip(expected["trees"], value["trees"], strict=True):
-        listed = back.trees[expected["trees"].index(tree)].fields["rootNodeIds"]
+    for tree, before in zip(json.loads(written)["trees"], value["trees"], strict=True):
+        listed = tree["rootNodeIds"]
         assert listed[: len(before["rootNodeIds"])] == before["rootNodeIds"], "true roots first, then notes (A6)"
-        tree["rootNodeIds"] = listed
     assert spelled(as_json(back)) == spelled(expected)
-    assert b'"loomconv":{' not in written
+    # Which notes were listed for the specification's sake is all that is added.
+    assert re.search(rb'"loomconv":\s*\{(?!\s*"listedNotes")', written) is None
 
 
 @examples(60)
