@@ -38,7 +38,7 @@ def open_database(source: Source) -> Iterator[sqlite3.Connection]:
             connection = stack.enter_context(closing(_connect(source, stack)))
             _defuse(connection, source)
             yield connection
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             raise UnreadableFile(
                 "the database is damaged, or not of this version of SQLite", source=source.name, next_step=_NEXT_STEP
             ) from None

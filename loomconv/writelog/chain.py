@@ -21,7 +21,7 @@ class Chain:
         self._restart(previous)
 
     def _restart(self, previous: str) -> None:
-        self._hash = hashlib.sha256(previous.encode())
+        self._hash = hashlib.sha256(previous.encode("utf-8", "surrogatepass"))
         self.records = 0
 
     def add(self, line: bytes) -> None:

@@ -28,6 +28,7 @@ from loomconv_plugins.aspen_grove.tables import (
     Entities,
     Entity,
     Table,
+    ref,
     same,
 )
 from loomconv_plugins.aspen_grove.times import iso, milliseconds_of
@@ -175,11 +176,11 @@ def _metadata(row: dict[str, Any]) -> Any:
 
 
 def _add_sources(edges: list[Entity], rows: list[dict[str, Any]]) -> None:
-    by_edge: dict[Any, list[dict[str, Any]]] = {}
+    by_edge: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        by_edge.setdefault(row.get("edge_id"), []).append(row)
+        by_edge.setdefault(str(row.get("edge_id")), []).append(row)
     for edge in edges:
-        own = by_edge.get(edge["id"], [])
+        own = by_edge.get(str(edge["id"]), [])
         edge["sources"] = [{"nodeId": row.get("source_node_id"), "role": row.get("role")} for row in own]
         usual = _source_rows(edge)
         odd = [
@@ -196,7 +197,10 @@ def _read_ours(connection: sqlite3.Connection) -> list[tuple[Any, Any, Any]]:
 
 def _attach_ours(entities: Entities, rows: Iterable[tuple[Any, Any, Any]], more: dict[str, Any]) -> None:
     by_id = {
-        (kind, each["id"]): each for kind in ("loomTrees", "nodes", "edges") for each in entities[kind] if "id" in each
+        (kind, own): each
+        for kind in ("loomTrees", "nodes", "edges")
+        for each in entities[kind]
+        if (own := ref(each, "id")) is not None
     }
     for kind, own, value in rows:
         try:
@@ -270,7 +274,10 @@ def _create_others(connection: sqlite3.Connection) -> None:
 
 def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[dict[str, Any]]) -> None:
     known = [each[1] for each in connection.execute(f'PRAGMA table_info("{table}")')]
+    taken: set[Any] = set()
     for row in rows:
+        if table != OUR_TABLE:
+            row = _with_own_id(row, taken, table)
         for name in row:
             if name not in known:
                 connection.execute(f'ALTER TABLE "{table}" ADD COLUMN "{name.replace(chr(34), chr(34) * 2)}"')
@@ -279,6 +286,17 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[dict[str,
         columns = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in row)
         values = [each.data if isinstance(each, _Odd) else each for each in map(_bindable, row.values())]
         connection.execute(f'INSERT INTO "{table}" ({columns}) VALUES ({marks})', values)
+
+
+def _with_own_id(row: dict[str, Any], taken: set[Any], table: str) -> dict[str, Any]:
+    """The row with an id that no other row of its table has; a database can hold no other."""
+    own = _unplain(row.get("id"))
+    number = 0
+    while own is None or own in taken:
+        own = mint_ulid("row", table, str(row.get("id")), str(number))
+        number += 1
+    taken.add(own)
+    return {**row, "id": own}
 
 
 _MARK: Final = "CAST(? AS TEXT)"

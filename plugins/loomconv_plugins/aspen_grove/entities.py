@@ -229,7 +229,7 @@ def edge_entity(tree_id: str, edge: Core) -> Entity:
     return {
         **_present(id=edge.get("id")),
         "loomTreeId": tree_id,
-        "sources": [{"nodeId": each["nodeId"], "role": each.get("role") or "primary"} for each in edge["sources"]],
+        "sources": [{"nodeId": each.get("nodeId"), "role": each.get("role") or "primary"} for each in edge["sources"]],
         "targetNodeId": edge["targetNodeId"],
         "edgeType": edge["type"],
         **_present(createdAt=iso(edge.get("createdAt"))),

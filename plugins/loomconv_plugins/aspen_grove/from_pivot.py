@@ -25,7 +25,7 @@ from loomconv_plugins.aspen_grove.entities import (
 )
 from loomconv_plugins.aspen_grove.hashes import bare_hash, content_hash
 from loomconv_plugins.aspen_grove.marks import carrier_of
-from loomconv_plugins.aspen_grove.tables import COLLECTIONS, NAMESPACE, Entities, Entity
+from loomconv_plugins.aspen_grove.tables import COLLECTIONS, NAMESPACE, Entities, Entity, ref
 from loomconv_plugins.aspen_grove.times import iso
 from loomconv_plugins.aspen_grove.to_pivot import to_pivot
 
@@ -83,7 +83,7 @@ class _Writing:
         for tree in self.document.trees:
             self._add_tree(tree)
         self._add_tags()
-        strays = self.stash.get("strays")
+        strays = self.stash.get("strays") if "keys" in self.beside else None  # a database has no place for them
         for name, listed in strays.items() if isinstance(strays, dict) else ():
             if name in self.entities:
                 self.entities[name] += _listed(listed)
@@ -93,7 +93,8 @@ class _Writing:
         more = beside | {
             key: value
             for key, value in self.stash.items()
-            if key not in ("agents", "groves", "tags", "tagAssignments", "rawApiResponses", "strays")
+            if key not in ("agents", "groves", "tags", "tagAssignments", "rawApiResponses")
+            and (key != "strays" or "keys" not in self.beside)
         }
         if isinstance(more.get("keys"), list):
             known = {*more["keys"], "keys", "extensions"}
@@ -324,7 +325,7 @@ class _Writing:
     # -- tags --------------------------------------------------------------------------------------------------
 
     def _add_tags(self) -> None:
-        tags = {each.get("name"): each for each in _listed(self.stash.get("tags"))}
+        tags = {ref(each, "name"): each for each in _listed(self.stash.get("tags"))}
         wanted: dict[tuple[str, str], None] = {}
         for tree in self.document.trees:
             colours = {each["name"]: each.get("color") for each in _listed(tree.fields.get("tags")) if "name" in each}
@@ -337,10 +338,10 @@ class _Writing:
                         tag |= {"color": colour} if isinstance(colour, str) else {}
                         tags[name] = {**tag, "createdAt": self._time()}
         self.entities["tags"] = list(tags.values())
-        names = {each.get("id"): name for name, each in tags.items()}
+        names = {ref(each, "id"): name for name, each in tags.items()}
         said = set()
         for each in _listed(self.stash.get("tagAssignments")):
-            pair = (names.get(each.get("tagId")), each.get("targetId"))
+            pair = (names.get(ref(each, "tagId")), ref(each, "targetId"))
             if each.get("targetType") != "node" or pair in wanted:
                 self.entities["tagAssignments"].append(each)
                 said.add(pair)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from loomconv.model import mint_ulid
-from loomconv_plugins.aspen_grove.tables import NAMESPACE, Entities, Entity
+from loomconv_plugins.aspen_grove.tables import NAMESPACE, Entities, Entity, ref
 
 __all__ = ["renamed", "with_safe_ids"]
 
@@ -43,15 +43,14 @@ def with_safe_ids(entities: Entities, *, all_characters: bool) -> tuple[Entities
             is_safe = all_characters or _SAFE.fullmatch(own) is not None
             if name in _LOCAL:
                 if own in taken or not is_safe:
-                    tree = each.get("loomTreeId")
+                    tree = ref(each, "loomTreeId")
                     in_tree.setdefault(tree, {})[own] = mint_ulid(NAMESPACE, "safe", name, str(tree), own)
                 taken.add(own)
             elif not is_safe:
                 everywhere[own] = mint_ulid(NAMESPACE, "safe", name, own)
     if not everywhere and not in_tree:
         return entities, {}
-    trees = {each.get("id"): each.get("loomTreeId") for each in entities["paths"]}
-    trees |= {each.get("id"): each.get("loomTreeId") for each in reversed(entities["nodes"])}
+    trees = {ref(each, "id"): ref(each, "loomTreeId") for each in (*entities["paths"], *reversed(entities["nodes"]))}
     result = {
         name: [
             _renamed(each, everywhere, in_tree.get(_tree_of(name, each, trees), {}), name in _LOCAL) for each in listed
@@ -64,11 +63,10 @@ def with_safe_ids(entities: Entities, *, all_characters: bool) -> tuple[Entities
 
 def _tree_of(name: str, entity: Entity, trees: dict[Any, Any]) -> Any:
     if name == "loomTrees":
-        return entity.get("id")
+        return ref(entity, "id")
     if "loomTreeId" in entity:
-        return entity["loomTreeId"]
-    holder = entity.get("pathId") or entity.get("nodeId") or entity.get("targetId")
-    return trees.get(holder)
+        return ref(entity, "loomTreeId")
+    return trees.get(ref(entity, "pathId") or ref(entity, "nodeId") or ref(entity, "targetId"))
 
 
 def renamed(entities: Entities, ids: dict[str, Any]) -> Entities:

@@ -16,6 +16,7 @@ __all__ = [
     "Entities",
     "Entity",
     "Table",
+    "ref",
     "same",
 ]
 
@@ -120,6 +121,12 @@ TABLES: Final = (
 COLLECTIONS: Final = tuple(table.collection for table in TABLES)
 # Personal or secret: noticed, never read (dossier §1, §3).
 NEVER_READ: Final = {"user_preferences": "userPreferences", "local_models": "localModels"}
+
+
+def ref(entity: Entity, key: str) -> str | None:
+    """A reference of an entity; None for what is no text."""
+    value = entity.get(key)
+    return value if isinstance(value, str) else None
 
 
 def same(left: Any, right: Any) -> bool:

@@ -20,7 +20,7 @@ from loomconv_plugins.aspen_grove.entities import (
     tree_entity,
 )
 from loomconv_plugins.aspen_grove.marks import apply_marks, own_marks
-from loomconv_plugins.aspen_grove.tables import NAMESPACE, Entities, Entity
+from loomconv_plugins.aspen_grove.tables import NAMESPACE, Entities, Entity, ref
 
 __all__ = ["carried_ids", "to_pivot"]
 
@@ -40,8 +40,8 @@ class _Reading:
         self.context = context
         self.report = context.report
         self.marks = marks
-        self.agents = {each["id"]: each for each in entities["agents"] if isinstance(each.get("id"), str)}
-        self.tags = {each.get("id"): each for each in entities["tags"]}
+        self.agents = {each["id"]: each for each in entities["agents"] if isinstance(ref(each, "id"), str)}
+        self.tags = {ref(each, "id"): each for each in entities["tags"]}
         self.responses, self.other_responses = self._newest_responses()
         self.of_node = self._tags_by_target("node")
         self.by_tree = self._by_tree()
@@ -67,36 +67,36 @@ class _Reading:
         newest: dict[Any, Entity] = {}
         others: list[Entity] = []
         for each in self.entities["rawApiResponses"]:
-            known = newest.get(each.get("nodeId"))
+            known = newest.get(ref(each, "nodeId"))
             if known is None:
-                newest[each.get("nodeId")] = each
+                newest[ref(each, "nodeId")] = each
             elif str(each.get("createdAt")) > str(known.get("createdAt")):
-                newest[each.get("nodeId")] = each
+                newest[ref(each, "nodeId")] = each
                 others.append(known)
             else:
                 others.append(each)
-        known_nodes = {each.get("id") for each in self.entities["nodes"]}
+        known_nodes = {ref(each, "id") for each in self.entities["nodes"]}
         others += [each for key, each in newest.items() if key not in known_nodes]
         return {key: each for key, each in newest.items() if key in known_nodes}, others
 
     def _tags_by_target(self, kind: str) -> dict[Any, list[str]]:
         found: dict[Any, list[str]] = {}
         for each in self.entities["tagAssignments"]:
-            tag = self.tags.get(each.get("tagId"))
+            tag = self.tags.get(ref(each, "tagId"))
             if each.get("targetType") == kind and tag is not None and isinstance(tag.get("name"), str):
-                found.setdefault(each.get("targetId"), []).append(tag["name"])
+                found.setdefault(ref(each, "targetId"), []).append(tag["name"])
         return found
 
     def _by_tree(self) -> dict[str, dict[Any, list[Entity]]]:
         found: dict[str, dict[Any, list[Entity]]] = {name: {} for name in ("nodes", "edges", "paths")}
         for name, groups in found.items():
             for each in self.entities[name]:
-                groups.setdefault(each.get("loomTreeId"), []).append(each)
-        path_tree = {each.get("id"): each.get("loomTreeId") for each in self.entities["paths"]}
+                groups.setdefault(ref(each, "loomTreeId"), []).append(each)
+        path_tree = {ref(each, "id"): ref(each, "loomTreeId") for each in self.entities["paths"]}
         for name in _PATHS[1:]:
             found[name] = {}
             for each in self.entities[name]:
-                found[name].setdefault(path_tree.get(each.get("pathId")), []).append(each)
+                found[name].setdefault(path_tree.get(ref(each, "pathId")), []).append(each)
         return found
 
     # -- document ----------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ class _Reading:
                 stash[name] = self.entities[name]
         if self.other_responses:
             stash["rawApiResponses"] = self.other_responses
-        known = {each.get("id") for each in self.entities["loomTrees"]}
+        known = {ref(each, "id") for each in self.entities["loomTrees"]}
         for name, groups in self.by_tree.items():
             strays = [each for tree, listed in groups.items() if tree not in known for each in listed]
             if strays:
@@ -129,11 +129,11 @@ class _Reading:
     # -- trees -------------------------------------------------------------------------------------------------
 
     def _tree(self, entity: Entity) -> Tree:
-        tree_id = entity.get("id")
+        tree_id = ref(entity, "id")
         builder = self.context.builder()
         nodes = self.by_tree["nodes"].get(tree_id, [])
         used: dict[str, None] = {}
-        hashes = {each.get("id"): each.get("contentHash") for each in nodes}
+        hashes = {ref(each, "id"): ref(each, "contentHash") for each in nodes}
         incoming = self._incoming(tree_id)
         tag_names: dict[str, None] = {}
         for each in nodes:
@@ -176,30 +176,30 @@ class _Reading:
 
     def _agents_of(self, entity: Entity, used: dict[str, None]) -> list[str]:
         """Agents that the tree speaks of, in the order of all agents."""
-        named = {*used, entity.get("defaultModelAgentId")}
-        named.update(each.get("ownerAgentId") for each in self.by_tree["paths"].get(entity.get("id"), ()))
-        own = entity.get("id")
+        named = {*used, ref(entity, "defaultModelAgentId")}
+        named.update(ref(each, "ownerAgentId") for each in self.by_tree["paths"].get(ref(entity, "id"), ()))
+        own = ref(entity, "id")
         return [key for key, each in self.agents.items() if key in named or each.get("ownerTreeId") == own]
 
     def _incoming(self, tree_id: Any) -> dict[Any, list[Any]]:
         found: dict[Any, list[Any]] = {}
         for edge in self.by_tree["edges"].get(tree_id, ()):
             if edge.get("edgeType") == "continuation" and isinstance(edge.get("sources"), list):
-                sources = [each.get("nodeId") for each in edge["sources"] if isinstance(each, dict)]
-                found.setdefault(edge.get("targetNodeId"), []).extend(sources)
+                sources = [ref(each, "nodeId") for each in edge["sources"] if isinstance(each, dict)]
+                found.setdefault(ref(edge, "targetNodeId"), []).extend(sources)
         return found
 
     def _current(self, tree: Entity) -> str | None:
         """Where the owner's path stands (dossier §3.2)."""
-        groves = {each.get("id"): each for each in self.entities["groves"]}
-        owner = groves.get(tree.get("groveId"), {}).get("ownerAgentId")
-        own = self.by_tree["paths"].get(tree.get("id"), [])
-        paths = [each for each in own if each.get("ownerAgentId") == owner] or own
+        groves = {ref(each, "id"): each for each in self.entities["groves"]}
+        owner = groves.get(ref(tree, "groveId"), {}).get("ownerAgentId")
+        own = self.by_tree["paths"].get(ref(tree, "id"), [])
+        paths = [each for each in own if ref(each, "ownerAgentId") == owner] or own
         path = next((each for each in paths if each.get("archivedAt") is None), paths[0] if paths else None)
         if path is None:
             return None
         states, steps = (
-            [each for each in self.by_tree[name].get(tree.get("id"), ()) if each.get("pathId") == path.get("id")]
+            [each for each in self.by_tree[name].get(ref(tree, "id"), ()) if ref(each, "pathId") == ref(path, "id")]
             for name in ("pathStates", "pathNodes")
         )
         for mode in (tree.get("mode"), None):
@@ -223,15 +223,15 @@ class _Reading:
         incoming: dict[Any, list[Any]],
         tag_names: dict[str, None],
     ) -> None:
-        node_id = entity.get("id")
+        node_id = ref(entity, "id")
         if not isinstance(node_id, str) or node_id in builder.nodes:
             node_id = builder.mint(NAMESPACE, str(len(builder.nodes)))
             self.report.add("read.duplicate-id" if "id" in entity else "read.missing-id", node=node_id)
             self.context.touched = True
         core = node_core(entity)
-        base = node_entity(node_id, str(entity.get("loomTreeId")), core)
+        base = node_entity(node_id, str(ref(entity, "loomTreeId")), core)
         author = core["author"]
-        agent = self.agents.get(author.get("agentId"))
+        agent = self.agents.get(author.get("agentId", ""))
         if agent is not None:
             used[author["agentId"]] = None
             if isinstance(agent.get("name"), str) and agent["name"]:
@@ -270,23 +270,23 @@ class _Reading:
         """Generation of a node, the base with what it says of the entity, and the stash of the raw response."""
         generation: dict[str, Any] = {}
         stash: Entity = {}
-        response = self.responses.get(entity.get("id"))
+        response = self.responses.get(ref(entity, "id"))
         if response is not None:
             generation = response_core(response)
-            usual = response_entity(str(entity.get("id")), generation)
+            usual = response_entity(str(ref(entity, "id")), generation)
             stash = stash_of(response, usual) or {"absent": []}
-        own = entity.get("contentHash")
+        own = ref(entity, "contentHash")
         if entity.get("authorType") == "model" and isinstance(own, str) and own:
             generation |= {"contentHash": f"sha256:{own}", "hashAlgorithm": "sha256"}
             base = {**base, "contentHash": own}
-            above = [hashes.get(each) for each in incoming.get(entity.get("id"), ())]
+            above = [hashes.get(each) for each in incoming.get(ref(entity, "id"), ())]
             if above and all(isinstance(each, str) and each for each in above):
                 generation["parentHashes"] = [f"sha256:{each}" for each in above]
         return generation, base, stash
 
     def _edge(self, entity: Entity, builder: TreeBuilder) -> None:
         core = edge_core(entity)
-        stash = stash_of(entity, edge_entity(str(entity.get("loomTreeId")), core), ("extensions",))
+        stash = stash_of(entity, edge_entity(str(ref(entity, "loomTreeId")), core), ("extensions",))
         edge = {**core, **({"extensions": {NAMESPACE: stash}} if stash else {})}
         if self.marks:
             edge = apply_marks(edge, entity.get("extensions"), ids=True)

@@ -41,7 +41,7 @@ def check(source: Source, context: ReadContext) -> None:
             digest = record.get("sha256")
             if digest != chain.digest() or record.get("records") != chain.records:
                 context.report.add("write-log.digest", place=place)
-            chain.commit(str(digest), 0)
+            chain.commit(digest if isinstance(digest, str) and digest.isascii() else "", 0)
         elif records:
             chain.add(line.raw)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn, cast
 
@@ -27,6 +28,7 @@ _KEYS: Final = {
     "commit": {"op", "seq", "records", "sha256"},
 }
 _MOST_GLUED: Final = 1000
+_HEX: Final = re.compile("[0-9a-f]{64}")
 
 
 def read(source: Source, context: ReadContext) -> Document:
@@ -314,7 +316,7 @@ class _Reader:
 
     def _apply_commit(self, record: dict[str, Any], line: Line) -> bool:
         digest, seq = record.get("sha256"), record.get("seq")
-        if not isinstance(digest, str) or not isinstance(seq, int):
+        if not isinstance(digest, str) or not isinstance(seq, int) or _HEX.fullmatch(digest) is None:
             return False
         same = digest == self.chain.digest() and record.get("records") == self.chain.records
         if not same or seq != self.chain.seq + 1:
@@ -360,7 +362,7 @@ class _Reader:
             if left is not None:
                 builder.append_edge(left)
                 if edge.get("type", "continuation") == "continuation":
-                    targets.add(edge.get("targetNodeId"))
+                    targets.add(str(edge.get("targetNodeId")))
         state.fields.setdefault("title", "")
         if "rootNodeIds" not in state.fields:
             state.fields["rootNodeIds"] = [node_id for node_id in state.nodes if node_id not in targets]

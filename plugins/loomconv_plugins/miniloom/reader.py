@@ -227,7 +227,7 @@ class _Reader:
             lineage = {}
         text, role, message = pieces[-1]
         kind = entry.get("type")
-        if kind not in ROLE_OF_TYPE:
+        if not isinstance(kind, str) or kind not in ROLE_OF_TYPE:
             self.report.add("read.unknown-author", node=node_id, pointer="/type")
         core = read_core(entry, role)
         if core["createdAt"] is None and "timestamp" in entry:

@@ -37,7 +37,7 @@ def read_web(top: Raw, context: ReadContext) -> Document:
         waiting.extend(reversed(order.get(key, ())))
     fields: Raw = {"id": mint_ulid(NAMESPACE, *roots[:1]), "title": "", "mode": "buffer", "rootNodeIds": roots}
     current = _current(top)
-    if current in builder.nodes:
+    if isinstance(current, str) and current in builder.nodes:
         fields["currentNodeId"] = current
     fields["extensions"] = {NAMESPACE: {"web": {key: value for key, value in top.items() if key != "responseDict"}}}
     builder.fields.update(fields)
@@ -85,7 +85,7 @@ def _parents(top: Raw, responses: dict[str, Raw], builder: TreeBuilder, context:
     parents = {}
     for key, raw in responses.items():
         parent = raw.get("parent")
-        if parent is not None and parent not in responses:
+        if parent is not None and not (isinstance(parent, str) and parent in responses):
             context.report.add("repair.missing-parent", node=key)
         parents[key] = parent if isinstance(parent, str) and parent in responses else ""
     settled = {""}
