@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from loomconv import api
 from loomconv.compare import Comparison, Difference, Grade, compare_files, compare_values
+from loomconv.difference import Change
+from loomconv.edits import Edit, edit_file, unexpected_changes
 from loomconv.errors import LoomconvError, UsageFault
 from loomconv.format import Format
 from loomconv.model.document import document_json
@@ -38,6 +40,14 @@ class RoundTrip:
     comparison: Comparison
     steps: list[Report] = field(default_factory=list)
     files: list[list[str]] = field(default_factory=list)
+    # Edits that were made on the way, and what became otherwise than they say; None unless they were asked for.
+    edits: list[Edit] | None = None
+    unexpected: list[Change] = field(default_factory=list)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether nothing is different, or with edits on the way exactly those are."""
+        return self.comparison.equal if self.edits is None else not self.unexpected
 
     @property
     def grade(self) -> Grade:
@@ -59,6 +69,14 @@ class RoundTrip:
             "differences": [each.to_json() for each in self.differences],
             "key_order_differs": self.comparison.key_order_differs,
             "steps": [report.to_json() for report in self.steps],
+            **(
+                {}
+                if self.edits is None
+                else {
+                    "edits": [edit.to_json() for edit in self.edits],
+                    "unexpected": [change.to_json() for change in self.unexpected],
+                }
+            ),
         }
 
 
@@ -70,12 +88,14 @@ def round_trip(
     options: ConversionOptions | None = None,
     registry: Registry | None = None,
     cap: int | None = _DEFAULT_CAP,
+    edit: int | None = None,
 ) -> RoundTrip:
     """Convert a file (`-`: standard input) to each format of `via` in turn and back, and compare with the source.
 
     Every step writes real files, in a folder that is removed afterwards, and the next one reads them, so that nothing
     is carried over in memory. Compared is what the containers hold, not their packing. At most `cap` differences are
-    kept. Raises what `convert` raises; the error names the step.
+    kept. With `edit`, a seed, the file of the last format of `via` is edited before it goes home, and what comes back
+    is compared by meaning: exactly the edits must be there. Raises what `convert` raises; the error names the step.
     """
     registry = registry or default_registry()
     options = options or ConversionOptions()
@@ -89,21 +109,29 @@ def round_trip(
         home = registry.format(source_format or api.detect(source, options=options, registry=registry).format)
         if not home.writes:
             raise UsageFault(f"{home.name} can be read, but not written", source=source.name)
-        journey = _Journey(Path(folder), options, registry)
+        journey = _Journey(Path(folder), options, registry, edit)
         back = journey.run(source, home, [*through, home])
         if home.compared_by == "document":
             loading = replace(options, keep_secrets=True, without=frozenset())
             comparison = _compare_documents(source, back, home, loading, registry, cap)
         else:
             comparison = _compare(source, back, cap)
+        unexpected: list[Change] = []
+        if journey.edits is not None:
+            loading = replace(options, keep_secrets=True)
+            before = api.load(source, format=home.name, options=loading, registry=registry)
+            after = api.load(str(back[0]), format=home.name, options=loading, registry=registry)
+            unexpected = unexpected_changes(before, after, journey.edits)
     formats = (home.name, *(each.name for each in through), home.name)
-    return RoundTrip(source.shown_name, formats, comparison, journey.steps, journey.files)
+    return RoundTrip(source.shown_name, formats, comparison, journey.steps, journey.files, journey.edits, unexpected)
 
 
 class _Journey:
     """The conversions, one after the other, in one folder."""
 
-    def __init__(self, folder: Path, options: ConversionOptions, registry: Registry) -> None:
+    def __init__(self, folder: Path, options: ConversionOptions, registry: Registry, edit: int | None = None) -> None:
+        self.edit = edit
+        self.edits: list[Edit] | None = None
         self.folder = folder
         self.options = options
         self.registry = registry
@@ -130,6 +158,8 @@ class _Journey:
                 if number > 1:
                     error.source = f"{source.name}, step {number} ({read_as.name} to {stop.name})"
                 raise
+            if self.edit is not None and number == len(stops) - 1:
+                self.edits = edit_file(target, stop, self.edit, options, self.registry)
             self.steps.append(done.report)
             self.files.append([Path(name).name for name in done.files])
             current, read_as = target, stop

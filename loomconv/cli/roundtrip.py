@@ -49,12 +49,18 @@ _GRADES = {
     help="The format to go through, or several, one after the other.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: the differences, and the report of every step.")
+@click.option(
+    "--edit", type=int, metavar="SEED", help="Edit the foreign file on the way; exactly the edits must remain."
+)
 @keep_secrets
 @assume_timezone
 @limits
 @findings(1000)
-def command(source: str, source_format: str | None, via: str, as_json: bool, **given: Any) -> int:
+def command(source: str, source_format: str | None, via: str, as_json: bool, edit: int | None, **given: Any) -> int:
     """Convert SRC (`-`: standard input) to another format and back, and list every difference.
+
+    With --edit the file of the last format is edited before it goes home: texts are changed, and nodes added, removed
+    and moved, as the number says. Then exactly the edits must be there.
 
     The exit status is 0 only if every value is the same then. Keys and passwords are left out of conversions, and
     make a difference, unless they are kept with --keep-secrets.
@@ -63,15 +69,36 @@ def command(source: str, source_format: str | None, via: str, as_json: bool, **g
     if not stops:
         raise UsageFault("--via names no format", next_step="Name one, such as `--via openloom-2`.")
     options = make_options(given)
-    trip = round_trip(source, stops, source_format=source_format, options=options, cap=options.findings_limit)
+    trip = round_trip(
+        source, stops, source_format=source_format, options=options, cap=options.findings_limit, edit=edit
+    )
     if as_json:
         print_json(trip.to_json())
     else:
         _print(trip, source)
-    return statuses.DONE if trip.comparison.equal else statuses.FAILED
+    return statuses.DONE if trip.as_expected else statuses.FAILED
+
+
+def _print_edits(trip: RoundTrip, source: str) -> None:
+    way = f"{source}: {' -> '.join(trip.formats)}: "
+    made = counted(len(trip.edits or ()), "edit")
+    verdict = (
+        f"{made} came home, and nothing else" if not trip.unexpected else f"{made}, and {len(trip.unexpected)} more"
+    )
+    colour = "green" if not trip.unexpected else "red"
+    print_data(neutralised(way) + paint(verdict, sys.stdout, fg=colour, bold=True))
+    for edit in trip.edits or ():
+        print_data(f"  {edit.kind} {cut(neutralised(edit.node), 80)}")
+    for change in trip.unexpected:
+        print_data(f"  not expected: {change.kind} {cut(neutralised(str(change.node)), 80)}, {change.what}")
+        for line in columns([("    before", str(change.before)), ("    after", str(change.after))]):
+            print_data(cut(neutralised(line), 160))
 
 
 def _print(trip: RoundTrip, source: str) -> None:
+    if trip.edits is not None:
+        _print_edits(trip, source)
+        return
     comparison = trip.comparison
     verdict = _GRADES.get(comparison.grade) or counted(comparison.total, "difference")
     if comparison.equal and comparison.key_order_differs:
