@@ -137,7 +137,9 @@ class _Editing:
             self._note(Edit("removed", node_id))
 
     def move(self, number: int) -> None:
-        leaves = self._choices(leaf=True)
+        # A node of several parents would have to leave one of them only; apps have no such command.
+        ordinals, incoming = self.tree.nodes.ordinals, self.tree.graph.incoming
+        leaves = [each for each in self._choices(leaf=True) if incoming[ordinals[each]] == 1]
         if leaves:
             node_id = self.chance.choice(leaves)
             parents = [each for each in self._choices() if each not in (node_id, self.tree.graph.parent_of(node_id))]

@@ -231,7 +231,7 @@ class _Reading:
         core = node_core(entity)
         base = node_entity(node_id, str(ref(entity, "loomTreeId")), core)
         author = core["author"]
-        agent = self.agents.get(author.get("agentId", ""))
+        agent = self.agents.get(author["agentId"]) if "agentId" in author else None
         if agent is not None:
             used[author["agentId"]] = None
             if isinstance(agent.get("name"), str) and agent["name"]:

@@ -1,0 +1,75 @@
+"""Edited in any format on the way, every fixture comes home with exactly the edits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loomconv import jsontext
+from loomconv.cli.program import program
+from loomconv.edits import Edit, unexpected_changes
+from loomconv.roundtrip import round_trip
+from tests.made import document_of, documents, examples, link, node, tree_of
+from tests.test_matrix import FORMATS, PAIRS, _is_clean
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+# The models stand in a file beside it, which stays at home.
+EXCEPTIONS = {"socketteer/with-sidecar/tree.json"}
+
+
+# One pair of three in the ordinary suite, all of them among the slow tests.
+SOME = [pytest.param(*pair, marks=() if number % 3 == 0 else pytest.mark.slow) for number, pair in enumerate(PAIRS)]
+
+
+@pytest.mark.parametrize(("name", "path", "via"), SOME, ids=[f"{path}-{via}" for _, path, via in PAIRS])
+def test_exactly_the_edits_come_home(name: str, path: str, via: str) -> None:
+    if path in EXCEPTIONS or not _is_clean(FIXTURES / path):
+        return
+    trip = round_trip(FIXTURES / path, [via], edit=1)
+    assert trip.unexpected == []
+    assert trip.as_expected
+
+
+@given(documents(), st.sampled_from(FORMATS), st.integers(0, 99))
+@examples(40)
+def test_exactly_the_edits_come_home_of_any_document(
+    tmp_path_factory: pytest.TempPathFactory, value: dict[str, Any], via: str, seed: int
+) -> None:
+    path = tmp_path_factory.mktemp("any") / "a.openloom"
+    path.write_bytes(jsontext.dump(value, jsontext.TWO_SPACES))
+    assert round_trip(path, [via], edit=seed).unexpected == []
+
+
+def test_edits_are_made() -> None:
+    kinds = {
+        edit.kind
+        for seed in range(6)
+        for edit in round_trip(FIXTURES / "openloom-2" / "dialogue.openloom", ["miniloom"], edit=seed).edits or ()
+    }
+    assert kinds == {"edited", "added", "removed", "moved"}
+
+
+def test_what_is_not_as_it_should_be_is_told() -> None:
+    nodes = [node("a", "one"), node("b", "two"), node("c", "three")]
+    before = document_of(tree_of(nodes, [link("a", "b"), link("a", "c")], rootNodeIds=["a"]))
+    after = document_of(tree_of([nodes[0], node("b", "TWO")], [link("a", "b")], rootNodeIds=["a"]))
+    edits = [Edit("edited", "b", text="TWO"), Edit("moved", "c", parent="b"), Edit("added", "d", text="x", parent="a")]
+    found = {(each.kind, each.node) for each in unexpected_changes(before, after, edits)}
+    assert found == {("removed", "c"), ("moved", "c"), ("added", "d")}
+    assert unexpected_changes(before, after, [Edit("edited", "b", text="else"), Edit("removed", "c")])
+    assert not unexpected_changes(before, after, [Edit("edited", "b", text="TWO"), Edit("removed", "c")])
+
+
+def test_the_command_says_what_was_edited() -> None:
+    arguments = ["roundtrip", str(FIXTURES / "openloom-2" / "dialogue.openloom"), "--via", "socketteer", "--edit", "3"]
+    done = CliRunner().invoke(program, arguments, standalone_mode=False)
+    assert done.return_value == 0
+    assert "4 edits came home, and nothing else" in done.output
+    json_too = CliRunner().invoke(program, [*arguments, "--json"], standalone_mode=False)
+    value = jsontext.decode(json_too.output.encode())
+    assert (len(value["edits"]), value["unexpected"]) == (4, [])
