@@ -139,7 +139,10 @@ class _Editing:
     def move(self, number: int) -> None:
         # A node of several parents would have to leave one of them only; apps have no such command.
         ordinals, incoming = self.tree.nodes.ordinals, self.tree.graph.incoming
+        edges = self.tree.edges
+        several = {edges.targets[position] for position in edges.rich if len(edges.sources(position)) > 1}
         leaves = [each for each in self._choices(leaf=True) if incoming[ordinals[each]] == 1]
+        leaves = [each for each in leaves if ordinals[each] not in several]
         if leaves:
             node_id = self.chance.choice(leaves)
             parents = [each for each in self._choices() if each not in (node_id, self.tree.graph.parent_of(node_id))]

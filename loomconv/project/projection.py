@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from loomconv.capabilities import EVERYTHING, Capabilities
 from loomconv.model.document import Document, Tree
-from loomconv.model.edges import CONTINUATION, ODD, OWN_ID, EdgeTable, derived_edge_id
+from loomconv.model.edges import CONTINUATION, ODD, OWN_ID, EdgeTable, derived_edge_id, plain_edge
 from loomconv.model.ids import mint_ulid
 from loomconv.model.record import NAMESPACE
 from loomconv.model.types import Node
@@ -151,7 +151,7 @@ class _Projection:
             taken.setdefault("rootNodeIds", tree.listed_roots)
             edges = projected.edges.rebuilt(projected.nodes, lambda position: True)
             for note, anchor in held.items():
-                edges.add(projected.nodes.ordinals[anchor], projected.nodes.ordinals[note])
+                self.link(edges, anchor, note)
             projected = Tree({**projected.fields, "rootNodeIds": tree.roots}, projected.nodes, edges, tree.key_order)
         separator = "" if _is_buffer(tree.fields.get("mode")) else "\n\n"
         projector = NodeProjector(
@@ -326,6 +326,14 @@ class _Projection:
             )
         return held
 
+    def link(self, edges: EdgeTable, parent: str, child: str) -> None:
+        """An edge that is not in the source; where edges have ids it gets one that none of the source's can be."""
+        if self.capabilities.parents == "many":
+            edges.append({**plain_edge(parent, child), "id": mint_ulid("projected-edge", parent, child)})
+        else:
+            ordinals = edges.nodes.ordinals
+            edges.add(ordinals[parent], ordinals[child])
+
     def with_one_root(self, tree: Tree) -> Tree:
         """An empty root above several ones, marked so that it goes again on the way back."""
         roots = tree.roots
@@ -349,7 +357,7 @@ class _Projection:
         nodes[above] = cast(Node, node)
         edges = EdgeTable(nodes)
         for root in roots:
-            edges.add(nodes.ordinals[above], nodes.ordinals[root])
+            self.link(edges, above, root)
         if self.capabilities.parents == "one":
             for source, target in zip(tree.edges.parents, tree.edges.targets, strict=True):
                 edges.add(source, target)
