@@ -35,8 +35,9 @@ def _written(factory: Factory, value: dict[str, Any], home: str, kind: int) -> P
 def _comes_home(factory: Factory, value: dict[str, Any], home: str, via: str, kind: int) -> None:
     path = _written(factory, value, home, kind)
     trip = round_trip(path, [via], source_format=home)
-    # Residue that has to go into a file as text may have its keys in another order then, which a text comparison shows.
-    shown = [each for each in trip.differences if not each.pointer.endswith("/json")]
+    # Residue that has to go into a file as text may have its keys in another order then, which a text comparison shows;
+    # and where nodes stand in the map of nodes, which means nothing, is seen from the positions of notes set aside.
+    shown = [each for each in trip.differences if not each.pointer.endswith(("/json", "/position"))]
     assert shown == []
 
 

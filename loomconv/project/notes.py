@@ -79,7 +79,7 @@ def _reach(starts: list[int], near: dict[int, set[int]]) -> set[int]:
 def hold_notes(tree: Tree) -> dict[str, str]:
     """For each attached note the node to hang it on: what it is about, else another note, else the first root.
 
-    Ids, in the order of the notes; together with the continuations that are there they make no ring.
+    Ids, in the order of the annotations; together with the continuations that are there they make no ring.
     """
     notes = tree.attached_notes()
     if not notes:
@@ -91,15 +91,17 @@ def hold_notes(tree: Tree) -> dict[str, str]:
             around = [*edges.sources(position), edges.targets[position]]
             for each in around:
                 ends.setdefault(each, []).extend(other for other in around if other != each)
+    # Not in the order of the nodes, which some formats change.
+    order = [each for each in ends if each in notes]
     anchors: dict[int, int] = {}
     waiting: deque[int] = deque()
-    for note in sorted(notes):
+    for note in order:
         story = next((other for other in ends.get(note, ()) if other not in notes), None)
         if story is not None:
             anchors[note] = story
             waiting.append(note)
     roots = tree.root_ordinals
-    for note in [*sorted(notes)]:
+    for note in order:
         while waiting:
             near = waiting.popleft()
             for other in ends.get(near, ()):
@@ -109,7 +111,7 @@ def hold_notes(tree: Tree) -> dict[str, str]:
         if note not in anchors and roots:
             anchors[note] = roots[0]
             waiting.append(note)
-    return {ids[note]: ids[anchors[note]] for note in sorted(anchors)}
+    return {ids[note]: ids[anchors[note]] for note in order if note in anchors}
 
 
 def without_held_notes(tree: Tree, held: Any) -> tuple[Tree, set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from loomconv.model import Tree
@@ -58,7 +59,7 @@ class Numbering:
         self.last = {each: ordinal for ordinal, row in self.group.items() for each in row}
 
     def _number(self) -> dict[int, str]:
-        """Native numbers stay where all of them fit; the others are given in depth-first order."""
+        """Native numbers stay where all of them fit; the others are given in order, parents first."""
         ids = self.tree.nodes.ids
         free = set(range(2, len(self.members) + 2))
         keys: dict[int, str] = {}
@@ -68,7 +69,10 @@ class Numbering:
                 free.discard(int(name))
                 keys[ordinal] = name
         numbers = iter(sorted(free))
-        for ordinal in self.graph.walk(self.tree.root_ordinals):
+        order: Iterable[int] = self.members
+        if any(parent > ordinal for ordinal, parent in enumerate(self.graph.parent)):
+            order = self.graph.walk(self.tree.root_ordinals)
+        for ordinal in order:
             if ordinal in self.group and ordinal not in keys:
                 keys[ordinal] = str(next(numbers))
         return keys
