@@ -11,7 +11,7 @@ from loomconv.model.edges import CONTINUATION, is_edge
 from loomconv.model.nodes import NodeIndex
 from loomconv.model.types import Node
 
-__all__ = ["hold_notes", "notes_in", "stray_notes", "with_notes", "without_held_notes"]
+__all__ = ["hold_notes", "in_annotation_order", "notes_in", "stray_notes", "with_notes", "without_held_notes"]
 
 
 def notes_in(record: Any, nodes: NodeIndex) -> dict[str, tuple[int, dict[str, Any]]]:
@@ -76,6 +76,18 @@ def _reach(starts: list[int], near: dict[int, set[int]]) -> set[int]:
     return reached
 
 
+def in_annotation_order(tree: Tree, notes: set[int]) -> list[int]:
+    """The notes as annotations name them first: unlike the order of the nodes it is the same after any journey."""
+    edges = tree.edges
+    named = (
+        each
+        for position, kind in enumerate(edges.kinds)
+        if kind != CONTINUATION
+        for each in (*edges.sources(position), edges.targets[position])
+    )
+    return list(dict.fromkeys(each for each in named if each in notes))
+
+
 def hold_notes(tree: Tree) -> dict[str, str]:
     """For each attached note the node to hang it on: what it is about, else another note, else the first root.
 
@@ -91,8 +103,7 @@ def hold_notes(tree: Tree) -> dict[str, str]:
             around = [*edges.sources(position), edges.targets[position]]
             for each in around:
                 ends.setdefault(each, []).extend(other for other in around if other != each)
-    # Not in the order of the nodes, which some formats change.
-    order = [each for each in ends if each in notes]
+    order = in_annotation_order(tree, notes)
     anchors: dict[int, int] = {}
     waiting: deque[int] = deque()
     for note in order:

@@ -13,7 +13,7 @@ from loomconv.model.record import NAMESPACE
 from loomconv.model.types import Node
 from loomconv.project.edges import pack_edges, simple_edges
 from loomconv.project.nodes import NodeProjector, fitted_text, fitted_time
-from loomconv.project.notes import hold_notes
+from loomconv.project.notes import hold_notes, in_annotation_order
 from loomconv.project.residue import attach, digest
 from loomconv.report import Report
 
@@ -306,7 +306,7 @@ class _Projection:
         if not notes:
             return projected, []
         removed = []
-        for ordinal in sorted(notes):
+        for ordinal in in_annotation_order(tree, notes):
             node_id = tree.nodes.ids[ordinal]
             removed.append({"position": ordinal, "node": tree.nodes[node_id]})
             self.lose("loss.note-node", "The note is not written.", self.keep_tree, tree=tree.id, node=node_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from loomconv.model import Tree
@@ -59,7 +58,10 @@ class Numbering:
         self.last = {each: ordinal for ordinal, row in self.group.items() for each in row}
 
     def _number(self) -> dict[int, str]:
-        """Native numbers stay where all of them fit; the others are given in order, parents first."""
+        """Native numbers stay where all of them fit; the others are given in depth-first order.
+
+        (Not in the order of the nodes, which other formats change: a file has to come home with the numbers it had.)
+        """
         ids = self.tree.nodes.ids
         free = set(range(2, len(self.members) + 2))
         keys: dict[int, str] = {}
@@ -69,10 +71,7 @@ class Numbering:
                 free.discard(int(name))
                 keys[ordinal] = name
         numbers = iter(sorted(free))
-        order: Iterable[int] = self.members
-        if any(parent > ordinal for ordinal, parent in enumerate(self.graph.parent)):
-            order = self.graph.walk(self.tree.root_ordinals)
-        for ordinal in order:
+        for ordinal in self.graph.walk(self.tree.root_ordinals):
             if ordinal in self.group and ordinal not in keys:
                 keys[ordinal] = str(next(numbers))
         return keys
