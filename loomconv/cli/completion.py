@@ -17,7 +17,7 @@ To install:
   zsh   loomconv completion zsh > a file _loomconv in a folder of $fpath
   fish  loomconv completion fish > ~/.config/fish/completions/loomconv.fish
 
-{statuses.TABLE}"""
+{statuses.READING_TABLE}"""
 
 
 @click.command("completion", short_help="Print a script that completes commands in a shell.", epilog=_EPILOG)

@@ -22,6 +22,7 @@ from loomconv.cli.parameters import (
     keep_secrets,
     limits,
     make_options,
+    residue,
     source_format,
     without,
 )
@@ -61,14 +62,7 @@ Examples:
 @click.option("--report", "report_file", type=FILE, metavar="FILE", help="Write the report as JSON; `-` for stdout.")
 @click.option("--strict", is_flag=True, help="Write nothing if anything would be lost (exit status 3).")
 @without
-@click.option(
-    "--residue",
-    type=click.Choice(["embed", "beside", "none"]),
-    default="embed",
-    show_default=True,
-    help="Where to keep what the target cannot hold: in the file, out of the app's sight (beside it where that is not "
-    "possible); in DST.loomconv-residue.json beside it; or nowhere, so that it is lost.",
-)
+@residue
 @keep_secrets
 @assume_timezone
 @exported_at

@@ -25,7 +25,7 @@ Examples:
 Nodes are matched by id, else by text and place. What apps and converters keep for themselves is not compared; `loomconv
 roundtrip` compares files value by value.
 
-{statuses.TABLE}"""
+{statuses.READING_TABLE}"""
 _COLOURS = {"added": "green", "removed": "red", "edited": "yellow", "changed": "yellow"}
 _WIDEST = 70
 _LINES_SHOWN = 12

@@ -23,7 +23,7 @@ Examples:
       What one format can hold, and its options.
   loomconv formats --json
 
-{statuses.TABLE}"""
+{statuses.READING_TABLE}"""
 
 
 @click.command("formats", short_help="List the installed formats and what they hold.", epilog=_EPILOG)

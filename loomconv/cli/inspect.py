@@ -37,7 +37,7 @@ Examples:
 In the picture of a tree `+` begins a branch, and a line without it continues the one above; `>` in the margin marks the
 way to the current node, `*` the current node itself.
 
-{statuses.TABLE}"""
+{statuses.READING_TABLE}"""
 # Names and models listed one by one.
 _MOST = 5
 _TREES_SHOWN = 20

@@ -28,6 +28,7 @@ __all__ = [
     "keep_secrets",
     "limits",
     "make_options",
+    "residue",
     "source_format",
     "without",
 ]
@@ -116,6 +117,14 @@ assume_timezone = click.option(
 )
 keep_secrets = click.option(
     "--keep-secrets", is_flag=True, help="Keep API keys and passwords that the file holds; otherwise they are left out."
+)
+residue = click.option(
+    "--residue",
+    type=click.Choice(["embed", "beside", "none"]),
+    default="embed",
+    show_default=True,
+    help="Where to keep what the target cannot hold: in the file, out of the app's sight (beside it where that is not "
+    "possible); in DST.loomconv-residue.json beside it; or nowhere, so that it is lost.",
 )
 without = click.option(
     "--without",

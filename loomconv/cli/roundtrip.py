@@ -17,6 +17,7 @@ from loomconv.cli.parameters import (
     keep_secrets,
     limits,
     make_options,
+    residue,
     source_format,
 )
 from loomconv.cli.summary import counted
@@ -31,7 +32,7 @@ Examples:
   loomconv roundtrip story.json --via openloom-2
   loomconv roundtrip story.openloom --via socketteer,openloom-1 --json
 
-{statuses.TABLE}"""
+{statuses.READING_TABLE}"""
 _GRADES = {
     "bytes": "no difference, the same bytes",
     "values": "no difference, but the bytes are laid out otherwise",
@@ -52,6 +53,7 @@ _GRADES = {
 @click.option(
     "--edit", type=int, metavar="SEED", help="Edit the foreign file on the way; exactly the edits must remain."
 )
+@residue
 @keep_secrets
 @assume_timezone
 @limits

@@ -29,7 +29,7 @@ Examples:
   loomconv validate story.openloom
   loomconv validate story.openloom --json --findings all
 
-{statuses.TABLE}"""
+{statuses.READING_TABLE}"""
 
 
 @click.command("validate", cls=ReadingCommand, short_help="Check a loom file.", epilog=_EPILOG)

@@ -18,6 +18,7 @@ from loomconv import jsontext
 from loomconv.errors import InvalidDocument, LoomconvError
 from loomconv.format import ReadContext, Sink
 from loomconv.model import mint_ulid
+from loomconv.privacy import drop_secrets
 from loomconv.storage import Source
 from loomconv.storage.database import open_database, table_names
 from loomconv_plugins.aspen_grove.tables import (
@@ -70,28 +71,34 @@ def read_entities(source: Source, context: ReadContext) -> tuple[Entities, dict[
         for name, collection in NEVER_READ.items():
             if name in tables and connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]:
                 context.report.add("aspen-grove.private-table", value=collection)
+                context.touched |= name == "local_models"  # which hold keys, and must not be copied along
         entities: Entities = {}
         deleted = 0
         for table in TABLES:
-            rows, gone = _rows(connection, table.name) if table.name in tables else ([], 0)
-            deleted += gone
+            rows, gone = _rows(connection, table.name) if table.name in tables else ([], [])
+            deleted += len(gone)
+            if drop_secrets([_entity(table, row) for row in gone])[1]:
+                # Then the database is no file to copy as it is, though the document holds nothing of it.
+                context.touched = True
+                context.report.add("privacy.secret-dropped", "A row that is marked as deleted holds a key or password.")
             entities[table.collection] = [_entity(table, row) for row in rows]
-        sources, gone = _rows(connection, "edge_sources") if "edge_sources" in tables else ([], 0)
+        sources, gone = _rows(connection, "edge_sources") if "edge_sources" in tables else ([], [])
         _add_sources(entities["edges"], sources)
         ours = _read_ours(connection) if OUR_TABLE in tables else []
-    if deleted + gone:
-        context.report.add("aspen-grove.deleted-rows", value=deleted + gone)
+        deleted += len(gone)
+    if deleted:
+        context.report.add("aspen-grove.deleted-rows", value=deleted)
     _attach_ours(entities, ours, more := {"schemaVersion": version})
     return entities, more
 
 
-def _rows(connection: sqlite3.Connection, name: str) -> tuple[list[dict[str, Any]], int]:
-    """The rows of a table by column, in the order in which they were made, and how many are marked as deleted."""
+def _rows(connection: sqlite3.Connection, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The rows of a table by column, in the order in which they were made, and those that are marked as deleted."""
     cursor = connection.execute(f'SELECT * FROM "{name}" ORDER BY rowid')
     names = [each[0] for each in cursor.description]
     rows = [dict(zip(names, row, strict=True)) for row in cursor]
     kept = [row for row in rows if row.get("_status") != "deleted"]
-    return kept, len(rows) - len(kept)
+    return kept, [row for row in rows if row.get("_status") == "deleted"]
 
 
 def _entity(table: Table, row: dict[str, Any]) -> Entity:

@@ -34,7 +34,7 @@ class AspenGrove(Format):
         Option(
             name="as",
             help="What is written: a database, a dump of entities, or a file for the app's importer; auto: by suffix "
-            "(.db, .json, any other).",
+            "(.db, .sqlite, .sqlite3; .json; any other).",
             choices=("auto", "openloom", "dump", "database"),
             default="auto",
             applies_to="write",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NoReturn, cast
 
 from loomconv import jsontext
@@ -12,6 +12,7 @@ from loomconv.format import ReadContext
 from loomconv.model import Document, TreeBuilder
 from loomconv.model.edges import is_edge
 from loomconv.model.types import Edge
+from loomconv.privacy import drop_secrets
 from loomconv.storage import Source
 from loomconv.writelog import FORMAT, Chain, Line, split_lines
 
@@ -230,6 +231,8 @@ class _Reader:
         fields = record.get("document", {})
         if not isinstance(fields, dict):
             return False
+        if self.fields:
+            self._leave(self.fields)
         self.fields = {key: value for key, value in fields.items() if key != "trees"}
         return True
 
@@ -240,8 +243,8 @@ class _Reader:
         state = self.trees.get(fields["id"])
         if state is None:
             state = self.trees[fields["id"]] = _State(fields["id"])
-        else:
-            self.superseded += state.fields.keys() != {"id"}
+        elif state.fields.keys() != {"id"}:
+            self._leave(state.fields)
         state.fields = {key: value for key, value in fields.items() if key not in ("nodes", "edges")}
         state.keys = _names(record.get("keys"))
         return True
@@ -260,7 +263,8 @@ class _Reader:
         holder = self.fields if tree is None else self._state(tree).fields
         agents = holder.get("agents")
         known = agents if isinstance(agents, dict) else {}
-        self.superseded += agent_id in known
+        if agent_id in known:
+            self._leave(known[agent_id])
         holder["agents"] = {**known, agent_id: agent}
         return True
 
@@ -269,7 +273,8 @@ class _Reader:
         if not isinstance(tree, str) or not isinstance(node, dict) or not isinstance(node.get("id"), str):
             return False
         nodes = self._state(tree).nodes
-        self.superseded += node["id"] in nodes
+        if node["id"] in nodes:
+            self._leave(jsontext.decode(cast(bytes, nodes[node["id"]])))
         nodes[node["id"]] = jsontext.encode(node)
         return True
 
@@ -279,7 +284,8 @@ class _Reader:
             return False
         edges = self._state(tree).edges
         identity = _identity(edge)
-        self.superseded += identity in edges
+        if identity in edges:
+            self._leave(edges[identity])
         edges[identity] = cast(Edge, edge)
         return True
 
@@ -288,31 +294,47 @@ class _Reader:
         if agent is not None:
             holder = self.fields if tree is None else self._state(str(tree)).fields
             agents = holder.get("agents")
-            gone = isinstance(agents, dict) and agent in agents
-            if gone:
-                holder["agents"] = {key: value for key, value in cast("dict[str, Any]", agents).items() if key != agent}
-            return self._count_deleted(gone, line)
+            if not isinstance(agent, str) or not isinstance(agents, dict) or agent not in agents:
+                return self._delete(None, line)
+            holder["agents"] = {key: value for key, value in agents.items() if key != agent}
+            return self._delete(agents[agent], line)
         if not isinstance(tree, str):
             return False
         if node is None and edge is None:
-            return self._count_deleted(self.trees.pop(tree, None) is not None, line)
+            whole = self.trees.pop(tree, None)
+            if whole is None:
+                return self._delete(None, line)
+            parts = [*map(jsontext.decode, cast("Iterable[bytes]", whole.nodes.values())), *whole.edges.values()]
+            return self._delete([whole.fields, *parts], line)
         state = self._state(tree)
         if edge is not None:
             identity = edge if isinstance(edge, str) else _identity(edge) if isinstance(edge, dict) else None
-            return self._count_deleted(state.edges.pop(identity, None) is not None, line)
+            return self._delete(state.edges.pop(identity, None), line)
         if not isinstance(node, str):
             return False
-        gone = state.nodes.pop(node, None) is not None
-        if gone:
-            self.deleted_nodes.setdefault(tree, set()).add(node)
-        return self._count_deleted(gone, line)
+        block = state.nodes.pop(node, None)
+        if block is None:
+            return self._delete(None, line)
+        self.deleted_nodes.setdefault(tree, set()).add(node)
+        return self._delete(jsontext.decode(cast(bytes, block)), line)
 
-    def _count_deleted(self, gone: bool, line: Line) -> bool:
-        if gone:
-            self.superseded += 1
-        else:
+    def _delete(self, value: Any, line: Line) -> bool:
+        """Leave a deleted value behind, or report that there was none."""
+        if value is None:
             self.report.add("write-log.missing", place=Place(line.number, 1, line.byte))
+        else:
+            self._leave(value)
         return True
+
+    def _leave(self, value: Any) -> None:
+        """Count a value that is gone from the document; with a key or password in it the log must not be copied."""
+        self.superseded += 1
+        if drop_secrets(value)[1]:
+            self.context.touched = True
+            self.report.add(
+                "privacy.secret-dropped",
+                "A value that was replaced or deleted holds a key or password.",
+            )
 
     def _apply_commit(self, record: dict[str, Any], line: Line) -> bool:
         digest, seq = record.get("sha256"), record.get("seq")
@@ -359,7 +381,9 @@ class _Reader:
         targets = set()
         for edge in state.edges.values():
             left = _without(edge, gone)
-            if left is not None:
+            if left is None:
+                self._leave(edge)
+            else:
                 builder.append_edge(left)
                 if edge.get("type", "continuation") == "continuation":
                     targets.add(str(edge.get("targetNodeId")))

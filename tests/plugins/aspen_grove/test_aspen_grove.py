@@ -191,6 +191,27 @@ def test_preferences_and_models_never_leave(tmp_path: Path) -> None:
         assert "displayName" not in text
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'update agents set _status = \'deleted\', configuration = \'{"customParameters":{"apiKey":"KEY"}}\'',
+        "create table local_models as select 'KEY' as auth_config",
+    ],
+)
+def test_keys_that_are_not_in_the_document_are_not_copied_along(statement: str, tmp_path: Path) -> None:
+    key = "sk-proj-" + "a1B2" * 9
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize((OWN / "grove.db").read_bytes())
+    connection.execute(statement.replace("KEY", key))
+    connection.commit()
+    source = tmp_path / "a.db"
+    source.write_bytes(connection.serialize())
+    connection.close()
+    assert key.encode() in source.read_bytes()
+    convert(source, tmp_path / "b.db")
+    assert key.encode() not in (tmp_path / "b.db").read_bytes()
+
+
 def test_odd_values_are_reported_and_kept() -> None:
     document, context = read(OWN / "odd.json")
     codes = context.report.codes

@@ -164,6 +164,33 @@ def test_what_is_no_record_is_damage(line: str) -> None:
     assert read(log(line, put("a")), damaged="skip")[1].report.codes["write-log.damaged-line"] == 1
 
 
+KEY = {"x": {"apiKey": "sk-proj-" + "a1B2" * 9}}
+KEYED = {**put("b"), "node": node("b", extensions=KEY)}
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [KEYED, put("b")],
+        [KEYED, {"op": "delete", "tree": "t", "node": "b"}],
+        [KEYED, {"op": "delete", "tree": "t"}, put("a")],
+        [put("a"), put("b"), join("a", "b", id="e", extensions=KEY), join("a", "b", id="e")],
+        [put("a"), put("b"), join("a", "b", id="e", extensions=KEY), {"op": "delete", "tree": "t", "edge": "e"}],
+        [put("a"), put("b"), join("a", "b", extensions=KEY), {"op": "delete", "tree": "t", "node": "b"}],
+        [{"op": "tree", "tree": {"id": "t", "title": "", "extensions": KEY}}, {"op": "tree", "tree": {"id": "t"}}],
+        [{"op": "document", "document": {"extensions": KEY}}, {"op": "document", "document": {}}],
+        [{"op": "agent", "id": "x", "agent": KEY}, {"op": "agent", "id": "x", "agent": {"name": "X"}}, put("a")],
+        [{"op": "agent", "id": "x", "agent": KEY}, {"op": "delete", "agent": "x"}, put("a")],
+    ],
+)
+def test_a_key_in_a_value_that_is_gone_is_not_copied_along(records: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.loom.jsonl"
+    path.write_bytes(log({"op": "tree", "tree": {"id": "t", "title": "T"}}, *records))
+    report = convert(path, tmp_path / "b.loom.jsonl").report
+    assert report.codes["privacy.secret-dropped"] == 1
+    assert b"sk-proj" not in (tmp_path / "b.loom.jsonl").read_bytes()
+
+
 def test_committed_state_only() -> None:
     document, context = read(FIXTURES / "history.loom.jsonl", state="committed")
     assert list(document.trees[0].nodes) == ["a", "b", "c"]
