@@ -304,7 +304,7 @@ CAPABILITIES: dict[str, str] = {
     "tree_times": "as `node_times`, for the tree's times",
     "modes": "values of the tree's `mode`; another one becomes the first",
     "document_fields": "fields of the document beyond its trees",
-    "ids": "what ids the app can live with: `any`, `ulid`, `uuid`, `integer`; for people, the hub changes no id",
+    "ids": "what ids of nodes are in the files: any, or those that match a regular expression as a whole",
     "lone_surrogates": "half characters; else U+FFFD stands for them",
     "nul": "the character U+0000; else U+FFFD stands for it",
     "depth": "how deep a chain the app survives; a deeper tree is reported, not changed",

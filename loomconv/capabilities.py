@@ -55,8 +55,9 @@ class Capabilities:
     tree_times: Literal["none", "second", "millisecond", "exact"] = "none"
     modes: Names = ("dialogue",)
     document_fields: Names = ()
-    # Characters and ids.
-    ids: Literal["any", "ulid", "uuid", "integer"] = "any"
+    # Characters and ids: `ids` is a regular expression that the whole of every id of a node matches in the file, or
+    # "any". What ids are written instead of those that do not fit is the plugin's to say.
+    ids: str = ANY
     lone_surrogates: bool = True
     nul: bool = True
     # Depth of a chain that the app survives; None when there is no limit.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
+import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -146,3 +150,32 @@ def test_claims_are_kept_and_the_rest_is_reported(name: str, probe: tuple[Any, A
         assert after == before, what
     else:
         assert after == before or losses, f"{what} is lost in silence"
+
+
+def _database_ids(path: Path) -> list[str]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return [row[0] for row in connection.execute("SELECT id FROM nodes")]
+
+
+# Where the ids stand in files of the formats that cannot have any id.
+IDS_IN_FILE: dict[str, tuple[str, Callable[[Path], list[str]]]] = {
+    "aspen-grove": ("b.db", _database_ids),
+    "miniloom": ("b.json", lambda path: list(json.loads(path.read_bytes())["loomTree"]["nodeStore"])),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_ids_are_as_declared(name: str, tmp_path: Path) -> None:
+    ids = ["a", "ä/ö~", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "12", "c9b1e6a0-0000-4000-8000-000000000001", " ", "x" * 300]
+    edges = [link(one, other) for one, other in itertools.pairwise(ids)]
+    source = tmp_path / "a.openloom"
+    source.write_text(json.dumps(loom(*(node(each, each) for each in ids), edges=edges)), encoding="utf-8")
+    target = tmp_path / IDS_IN_FILE.get(name, ("b.x",))[0]
+    convert(source, target, target_format=name, options=ConversionOptions(residue="none"))
+    alphabet = default_registry().format(name).capabilities_for(target.name, {}).ids
+    if alphabet == "any":
+        assert list(document_json(load(target, format=name))["trees"][0]["nodes"]) == ids
+    else:
+        written = IDS_IN_FILE[name][1](target)
+        assert len(set(written)) == len(written) >= len(ids)
+        assert [each for each in written if not re.fullmatch(alphabet, each)] == []

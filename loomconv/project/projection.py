@@ -194,7 +194,7 @@ class _Projection:
                 held[key] = value
             elif value is None or not self.capabilities.holds(self.capabilities.tree_fields, key):
                 taken[key] = value
-                if not _says_nothing(key, value):
+                if not _says_nothing(key, value) or (value is not None and key in derived):
                     self.lose(
                         "loss.tree-field", f"{key} is not written.", self.keep_tree, tree=tree.id, pointer=f"/{key}"
                     )

@@ -14,7 +14,7 @@ from loomconv.model.document import Origin
 from loomconv.report import Code
 from loomconv.storage import Source
 from loomconv.storage.source import SQLITE_MAGIC
-from loomconv_plugins.aspen_grove.tables import NAMESPACE
+from loomconv_plugins.aspen_grove.tables import NAMESPACE, SAFE_IDS
 
 __all__ = ["AspenGrove"]
 
@@ -71,14 +71,17 @@ class AspenGrove(Format):
         ),
         modes=("dialogue", "buffer"),
         document_fields=("agents",),
-        ids="ulid",
+        ids=SAFE_IDS,
         unknown_keys=("document", "tree", "node", "edge"),
     )
 
     def capabilities_for(self, name: str, options: Mapping[str, str]) -> Capabilities:
         """The importer makes a root of every note that no continuation leads to (openloom-2 dossier §12.2)."""
-        if self._kind(name, options) != "openloom":
+        kind = self._kind(name, options)
+        if kind == "database":
             return self.capabilities
+        if kind == "dump":
+            return replace(self.capabilities, ids=ANY)
         return replace(self.capabilities, notes="child", trees="many", document_fields=ANY, tree_fields=ANY, ids="any")
 
     def is_rewritten(self, origin: Origin, name: str, options: Mapping[str, str]) -> bool:

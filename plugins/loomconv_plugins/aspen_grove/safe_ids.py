@@ -6,11 +6,11 @@ import re
 from typing import Any, Final
 
 from loomconv.model import mint_ulid
-from loomconv_plugins.aspen_grove.tables import NAMESPACE, Entities, Entity, ref
+from loomconv_plugins.aspen_grove.tables import NAMESPACE, SAFE_IDS, Entities, Entity, ref
 
 __all__ = ["renamed", "with_safe_ids"]
 
-_SAFE: Final = re.compile("[A-Za-z0-9._]+")
+_SAFE: Final = re.compile(SAFE_IDS)
 # Keys of entities that hold the id of a node or an edge of the entity's tree, and those that hold any other id.
 _IN_TREE: Final = frozenset(
     {

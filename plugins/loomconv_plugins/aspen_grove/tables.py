@@ -10,6 +10,7 @@ __all__ = [
     "COLLECTIONS",
     "NAMESPACE",
     "NEVER_READ",
+    "SAFE_IDS",
     "SCHEMA_VERSION",
     "TABLES",
     "Column",
@@ -22,6 +23,8 @@ __all__ = [
 
 NAMESPACE: Final = "aspen-grove"
 SCHEMA_VERSION: Final = 8
+# Ids that the app's storage can hold (dossier §3.3), as a regular expression.
+SAFE_IDS: Final = "[A-Za-z0-9._]+"
 
 # An entity with the keys of the app's own types; collections of them by name.
 Entity = dict[str, Any]

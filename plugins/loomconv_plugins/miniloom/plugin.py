@@ -58,7 +58,7 @@ class MiniLoom(Format):
         node_times="millisecond",
         tree_fields=("currentNodeId", "systemContext"),
         modes=("buffer", "dialogue"),
-        ids="integer",
+        ids="[1-9][0-9]*",
         depth=400,
         unknown_keys=("document", "tree", "node"),
     )
