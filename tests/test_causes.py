@@ -91,7 +91,8 @@ def _plain_edges(tree: Tree, finding: Finding) -> None:
     for edge in tree["edges"]:
         for key in set(edge) - {"type", "sources", "targetNodeId"}:
             del edge[key]
-        edge["sources"] = [{"nodeId": each["nodeId"], "role": each.get("role") or "primary"} for each in edge["sources"]]
+        sources = [(each["nodeId"], each.get("role") or "primary") for each in edge["sources"]]
+        edge["sources"] = [{"nodeId": node_id, "role": role} for node_id, role in sources]
 
 
 # How the fact behind a finding is taken out of the node, the tree, or the document that the finding is about.

@@ -18,9 +18,7 @@ def test_every_sound_file_has_a_grade_for_every_format() -> None:
     assert all(files == {"full.openloom": "exact"} for files in found.values())
 
 
-def test_what_does_not_come_home_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_come_home_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert fidelity.main([str(FIXTURES / "openloom-2" / "gap-a02-duplicate-key.openloom")]) == 0
     assert "mended: gap-a02-duplicate-key.openloom" in capsys.readouterr().out
     assert fidelity.main([str(FIXTURES / "openloom-2" / "minimal.openloom")]) == 0
