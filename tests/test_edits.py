@@ -45,6 +45,22 @@ def test_exactly_the_edits_come_home_of_any_document(
     assert round_trip(path, [via], edit=seed).unexpected == []
 
 
+def test_a_source_that_was_moved_below_its_target_is_no_source_any_more(tmp_path: Path) -> None:
+    nodes = [node(each) for each in ("r", "b", "a", "10", "2")]
+    sources = [{"nodeId": "10", "role": "context"}, {"nodeId": "r"}, {"nodeId": "r"}]
+    edges = [{**link("r", "2"), "sources": sources}, link("r", "10")]
+    tree = {"id": "t0", "title": "", "rootNodeIds": ["r", "b", "a"], "nodes": {each["id"]: each for each in nodes}}
+    path = tmp_path / "a.openloom"
+    value = {"format": "open-loom", "version": "2.0", "trees": [{**tree, "edges": edges}]}
+    path.write_bytes(jsontext.dump(value, jsontext.TWO_SPACES))
+    trip = round_trip(path, ["miniloom"], edit=0)
+    assert ("moved", "10", "2") in {(each.kind, each.node, each.parent) for each in trip.edits or ()}
+    assert trip.unexpected == []
+    told = [each for each in trip.steps[-1].findings if each.code == "restore.edited" and each.node == "2"]
+    assert [each.value for each in told] == [["10", "r", "r"]]
+    assert "repair.cycle" not in trip.steps[-1].codes
+
+
 def test_edits_are_made() -> None:
     kinds = {
         edit.kind

@@ -135,6 +135,23 @@ class Graph:
         """Ordinals of the nodes that no continuation edge points at, in file order (OL2-4.1-roots)."""
         return [ordinal for ordinal, count in enumerate(self.incoming) if not count]
 
+    def on_or_behind_rings(self) -> set[int]:
+        """Ordinals that cannot be reached in topological order: members of rings and what hangs below them."""
+        waiting = [0] * len(self._ids)
+        for child in self._children:
+            waiting[child] += 1
+        ready = [ordinal for ordinal, count in enumerate(waiting) if not count]
+        placed = 0
+        while ready:
+            placed += 1
+            for child in self.children(ready.pop()):
+                waiting[child] -= 1
+                if not waiting[child]:
+                    ready.append(child)
+        if placed == len(waiting):
+            return set()
+        return {ordinal for ordinal, count in enumerate(waiting) if count > 0}
+
     # -- by id -------------------------------------------------------------------------------------------------
 
     def parent_of(self, node_id: str) -> str | None:

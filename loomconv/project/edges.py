@@ -18,6 +18,7 @@ from loomconv.model.edges import (
     plain_edge,
     primary_source,
 )
+from loomconv.model.graph import Graph
 from loomconv.model.types import Edge
 
 __all__ = ["pack_edges", "simple_edges", "unpack_edges"]
@@ -92,6 +93,8 @@ class Unpacked(NamedTuple):
     gone: list[Any]
     # Continuations into nodes that hang elsewhere by now.
     moved: list[Edge]
+    # Edges that lost sources which by now come after their target.
+    closing: list[Edge]
 
 
 def unpack_edges(tree: Tree, packed: dict[str, Any]) -> Unpacked:
@@ -184,7 +187,32 @@ class _Unpacking:
                 self._keep_broken(position)
             elif kind == CONTINUATION and not self.placed[target]:
                 self._place(target)
-        return Unpacked(self.table, self.gone, self.moved)
+        table, closing = self._without_rings()
+        return Unpacked(table, self.gone, self.moved, closing)
+
+    def _without_rings(self) -> tuple[EdgeTable, list[Edge]]:
+        """The edges without the further sources that close a ring, since nodes were moved; and those that had some."""
+        table = self.table
+        if not table.more_sources and len(set(table.targets)) == len(table):
+            return table, []
+        ringed = Graph(table).on_or_behind_rings()
+        if not ringed:
+            return table, []
+        changes: dict[int, Edge | bool] = {}
+        closing: list[Edge] = []
+        for position, (kind, target) in enumerate(zip(table.kinds, table.targets, strict=True)):
+            if kind != CONTINUATION or target not in ringed:
+                continue
+            edge, parent = table[position], self.graph.parent[target]
+            kept = [
+                source
+                for source, ordinal in zip(edge["sources"], table.sources(position), strict=True)
+                if ordinal == parent or ordinal not in ringed
+            ]
+            if len(kept) < len(edge["sources"]):
+                changes[position] = cast(Edge, {**edge, "sources": kept}) if kept else False
+                closing.append(edge)
+        return table.rebuilt(self.tree.nodes, lambda position: changes.get(position, True)), closing
 
     def _keep_broken(self, position: int) -> None:
         """An edge of today that leads to nowhere stays, for repair to report and to make a root of its target."""

@@ -192,7 +192,7 @@ def _without_synthetic_root(tree: Tree) -> Tree:
 
 def _unpacked(tree: Tree, packed: dict[str, Any], report: Report) -> tuple[EdgeTable, list[Any]]:
     """The edges as they fit the tree now, and those of which a node is gone."""
-    table, gone, moved = unpack_edges(tree, packed)
+    table, gone, moved, closing = unpack_edges(tree, packed)
     for edge in gone:
         ends = [*(source["nodeId"] for source in edge["sources"]), edge["targetNodeId"]] if is_edge(edge) else None
         report.add("restore.missing", "An edge was not put back: one of its nodes is gone.", tree=tree.id, value=ends)
@@ -203,6 +203,14 @@ def _unpacked(tree: Tree, packed: dict[str, Any], report: Report) -> tuple[EdgeT
             tree=tree.id,
             node=moved_edge["targetNodeId"],
             value=[source["nodeId"] for source in moved_edge["sources"]],
+        )
+    for closing_edge in closing:
+        report.add(
+            "restore.edited",
+            "What was a source of the node comes after it by now; it was not put back as one.",
+            tree=tree.id,
+            node=closing_edge["targetNodeId"],
+            value=[source["nodeId"] for source in closing_edge["sources"]],
         )
     return table, gone
 

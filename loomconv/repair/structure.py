@@ -6,7 +6,6 @@ tree's `extensions.loomconv.removedEdges`, and every repair is one finding.
 
 from __future__ import annotations
 
-from collections import deque
 from operator import lt
 from typing import Any, cast
 
@@ -226,7 +225,7 @@ class _TreeRepair:
 
     def _cut_cycles(self) -> bool:
         """Continuations form no ring (OL2-4.1-acyclic, A5): the link that closes one becomes an annotation."""
-        ringed = _nodes_on_or_behind_rings(self.tree)
+        ringed = set() if _leads_forward(self.tree) else self.tree.graph.on_or_behind_rings()
         if not ringed:
             return False
         edges = self.tree.edges
@@ -302,25 +301,9 @@ class _TreeRepair:
         del self.tree.fields["currentNodeId"]
 
 
-def _nodes_on_or_behind_rings(tree: Tree) -> set[int]:
-    """Ordinals that cannot be reached in topological order: members of rings and what hangs below them."""
-    graph = tree.graph
-    if not tree.edges.more_sources and all(map(lt, tree.edges.parents, tree.edges.targets)):
-        return set()  # every link leads forward in the file
-    waiting = [0] * len(tree.nodes)
-    for child in graph.links():
-        waiting[child] += 1
-    ready = deque(ordinal for ordinal, count in enumerate(waiting) if not count)
-    placed = 0
-    while ready:
-        placed += 1
-        for child in graph.children(ready.popleft()):
-            waiting[child] -= 1
-            if not waiting[child]:
-                ready.append(child)
-    if placed == len(waiting):
-        return set()
-    return {ordinal for ordinal, count in enumerate(waiting) if count > 0}
+def _leads_forward(tree: Tree) -> bool:
+    """Whether every link leads forward in the file, so that there can be no ring."""
+    return not tree.edges.more_sources and all(map(lt, tree.edges.parents, tree.edges.targets))
 
 
 def _closing_links(starts: dict[int, None], links: dict[int, list[tuple[int, int]]]) -> list[int]:
