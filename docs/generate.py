@@ -148,7 +148,7 @@ STAGES: dict[str, str] = {
     "convert": "What ends a conversion. Nothing was written.",
     "restore": "What became of things that an earlier conversion had kept aside ([residue](residue.md)).",
     "privacy": "Keys, passwords and private texts ([how to leave them out](guide.md#private-things)).",
-    "media": "Pictures and sounds. They are looked at, and never changed or fetched.",
+    "media": "Pictures and sounds. They are looked at and taken along, and never changed or fetched.",
 }
 
 

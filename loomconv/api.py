@@ -80,7 +80,8 @@ def load(
     """Read any loom: a path, `-` for standard input, or bytes.
 
     The document is repaired, secrets are out, residue of earlier conversions is back in its place; `report` receives
-    what was found. Where the file is one part of a document of several trees, the other parts are looked for beside it.
+    what was found. Media of a bundle are read when they are needed: the archive stays open as long as `document.media`.
+    Where the file is one part of a document of several trees, the other parts are looked for beside it.
     Raises LoomconvError subclasses, never anything else for bad input.
     """
     return Reading(options or ConversionOptions(), report or Report(), registry or default_registry()).load(
@@ -111,11 +112,17 @@ def convert(
     chosen = registry.format(target_format) if target_format else registry.format_for_name(os.fspath(target))
     reading = Reading(options, report, registry)
     document = reading.load(source, source_format)
-    if options.strict and reading.truncated:
-        raise ConversionRefused(
-            "the input ends too early, so that something of it is lost",
-            source=report.source["name"] if report.source else None,
-            next_step="Get the complete file; without --strict what stands before the cut is saved.",
+    try:
+        if options.strict and reading.truncated:
+            raise ConversionRefused(
+                "the input ends too early, so that something of it is lost",
+                source=report.source["name"] if report.source else None,
+                next_step="Get the complete file; without --strict what stands before the cut is saved.",
+            )
+        files = dump(
+            document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout
         )
-    files = dump(document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout)
+    finally:
+        if document.media is not None and not isinstance(source, Source):
+            document.media.close()
     return Conversion(report, files, reading.truncated)

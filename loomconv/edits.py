@@ -7,7 +7,7 @@ between is all that the app would keep. The edits follow from a seed.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
@@ -16,7 +16,7 @@ from loomconv import jsontext
 from loomconv.difference import Change, compare_looms
 from loomconv.format import Format, ReadContext, WriteContext
 from loomconv.model.document import Document, Tree
-from loomconv.model.edges import EdgeTable
+from loomconv.model.edges import ANNOTATION, EdgeTable
 from loomconv.model.nodes import plain_text
 from loomconv.model.record import own_record
 from loomconv.options import ConversionOptions
@@ -180,6 +180,9 @@ def unexpected_changes(before: Document, after: Document, edits: list[Edit]) -> 
     """The differences of two looms that the edits do not explain, and edits that made none (as their opposite)."""
     waiting = {(edit.kind, edit.node): edit for edit in edits}
     gone = {edit.node for edit in edits if edit.kind in ("removed", "moved")}
+    removed = {edit.node for edit in edits if edit.kind == "removed"}
+    # A note goes with the last node that it is about.
+    notes = {note for tree in before.trees for note, about in _notes(tree) if about <= removed}
     unexplained = []
     changes = compare_looms(before, after, ids_only=True).changes
     # An edge that loses a source is another edge afterwards.
@@ -188,11 +191,26 @@ def unexpected_changes(before: Document, after: Document, edits: list[Edit]) -> 
         edit = waiting.get((cast(Any, change.kind), str(change.node)))
         if edit is not None and _explains(edit, change):
             del waiting[edit.kind, edit.node]
+        elif change.kind == "removed" and change.node in notes:
+            continue
         elif change.kind != "linked" or change.node not in shortened:
             unexplained.append(change)
     for edit in waiting.values():
         unexplained.append(Change(edit.kind, "", edit.node, "edit that was lost", after=edit.text or edit.parent))
     return unexplained
+
+
+def _notes(tree: Tree) -> Iterator[tuple[str, set[str]]]:
+    """The tree's attached notes, each with the nodes that its annotations connect it to."""
+    ids, edges = tree.nodes.ids, tree.edges
+    about: dict[int, set[str]] = {ordinal: set() for ordinal in tree.attached_notes()}
+    for position, kind in enumerate(edges.kinds):
+        if kind == ANNOTATION and about:
+            ends = (edges.targets[position], *edges.sources(position))
+            for ordinal in ends:
+                if ordinal in about:
+                    about[ordinal] |= {ids[other] for other in ends if other >= 0 and other != ordinal}
+    return ((ids[ordinal], others) for ordinal, others in about.items())
 
 
 def _names_any(shown: str, names: set[str]) -> bool:

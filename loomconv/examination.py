@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Any, cast
 
-from loomconv.media.check import MEDIA_TYPES, MediaChecker
+from loomconv.media.blocks import MEDIA_TYPES
+from loomconv.media.check import MediaChecker
+from loomconv.media.store import MediaStore
 from loomconv.model.document import Document, Tree
 from loomconv.model.types import Edge, Node
 from loomconv.options import ConversionOptions
@@ -31,7 +32,13 @@ class Examiner:
     """Examines the nodes and fields of one source. `changed` tells whether anything was not kept as it was."""
 
     def __init__(
-        self, source: Source, report: Report, options: ConversionOptions, *, names_files: bool = False
+        self,
+        source: Source,
+        report: Report,
+        options: ConversionOptions,
+        store: MediaStore,
+        *,
+        names_files: bool = False,
     ) -> None:
         self.source = source
         self.report = report
@@ -39,8 +46,7 @@ class Examiner:
         self.changed = False
         # Whether the format refers to files on its author's disk by nature: then such a reference is nothing odd.
         self._names_files = names_files
-        self._inlined: set[str] = set()
-        self._media = MediaChecker(source.read_member, options.limits)
+        self._media = MediaChecker(store.head, options.limits)
 
     def node(self, node_id: str, node: Node, sound: bool = False) -> Node:
         """The node to keep: the very same object when nothing about it had to be changed.
@@ -60,7 +66,7 @@ class Examiner:
                 if not text.isascii() and _SURROGATE.search(text):
                     self.report.add("read.lone-surrogate", node=node_id, pointer=f"/content/{position}/text")
             elif block["type"] in MEDIA_TYPES:
-                kept = self._check_medium(kept, node_id, position)
+                self._check_medium(kept, node_id, position)
         if kept is not node:
             self.changed = True
         return kept
@@ -95,10 +101,8 @@ class Examiner:
                 tree=tree,
             )
 
-    def _check_medium(self, node: Node, node_id: str, position: int) -> Node:
-        block = node["content"][position]
-        incidents = self._media.check(block)
-        for incident in incidents:
+    def _check_medium(self, node: Node, node_id: str, position: int) -> None:
+        for incident in self._media.check(node["content"][position]):
             on_disk = self._names_files and incident.kind in ("unsafe-path", "missing-media")
             self.report.add(
                 "media.unresolved-media" if on_disk else f"media.{incident.kind}",
@@ -107,17 +111,6 @@ class Examiner:
                 pointer=f"/content/{position}",
                 value=incident.value,
             )
-        reference = block.get("ref")
-        if incidents or not isinstance(reference, str) or reference not in self.source.members:
-            return node
-        # The bundle stays behind, so its media come along inside the document.
-        data = self.source.read_member(reference) or b""
-        uri = f"data:{block['mimeType']};base64,{base64.b64encode(data).decode()}"
-        content = list(node["content"])
-        content[position] = {**block, "ref": uri}
-        self._inlined.add(reference)
-        self.report.add("media.inlined", node=node_id, pointer=f"/content/{position}", value=reference)
-        return cast(Node, {**node, "content": content})
 
     def fields(self, document: Document) -> None:
         """Look at what stands outside of nodes and edges, in place."""
@@ -128,9 +121,6 @@ class Examiner:
         for incident in self.source.incidents:
             code = "media.unsafe-path" if incident.kind == "unsafe-path" else "read.bad-container"
             self.report.add(code, _sentence(incident.message), value=incident.value)
-        for name in self.source.members:
-            if name not in self._inlined:
-                self.report.add("media.left-behind", value=name)
 
     def without_secrets(self, value: Any) -> Any:
         """Anything else that came along with the source, without keys and passwords; what was found is reported."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from loomconv.errors import UsageFault
@@ -23,7 +24,11 @@ class ConversionOptions:
     in the written file as far as its app keeps it there, else beside it; `beside` in a file beside it; `none`: lost.
     `strict` refuses to write when anything would be lost. `exported_at` is recorded as the time of the export.
     `assume_timezone` (`+HH:MM`) is the zone of times that have none. `tree` chooses one tree of several, by id or by
-    number from 1. `format_options` are the formats' own: format name → option → value.
+    number from 1. `media` says where pictures and sounds go: to members of a `bundle`, `inline` into the document, to
+    files `beside` it, or nowhere (`drop`: their text stands for them); `keep` leaves references as they are, `auto`
+    does what fits the target (see `loomconv.writing`). Files that a document names are looked for in `media_root` and
+    in its own folder. `fill_image_sizes` adds width and height where an image has none. `format_options` are the
+    formats' own: format name → option → value.
     """
 
     without: frozenset[str] = frozenset()
@@ -33,6 +38,9 @@ class ConversionOptions:
     exported_at: str | None = None
     assume_timezone: str | None = None
     tree: str | None = None
+    media: Literal["auto", "bundle", "inline", "beside", "keep", "drop"] = "auto"
+    media_root: Path | None = None
+    fill_image_sizes: bool = False
     limits: Limits = field(default_factory=Limits)
     format_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # How many findings of one code are kept one by one; None: all. Counts are always complete.

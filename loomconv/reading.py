@@ -8,12 +8,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from loomconv import jsontext
 from loomconv.errors import LoomconvError, PluginFault, UsageFault
 from loomconv.examination import Examiner
 from loomconv.format import Format, Others, Probe, ReadContext
+from loomconv.media.store import MediaStore
 from loomconv.model.document import Document, Origin
 from loomconv.options import ConversionOptions
 from loomconv.privacy import Withholder, contained_parts
@@ -59,7 +61,7 @@ class Reading:
         source = where if isinstance(where, Source) else open_source(where, self.options.limits)
         try:
             with collector_paused():
-                document, chosen = self._read(source, name)
+                document, chosen = self._read(source, name, closes=not isinstance(where, Source))
                 part = part_of(document)
                 if part is not None and part[1] > 1:
                     document = self._with_other_parts(document, part, source, chosen)
@@ -70,7 +72,7 @@ class Reading:
             raise
         return document
 
-    def _read(self, source: Source, name: str | None) -> tuple[Document, Format]:
+    def _read(self, source: Source, name: str | None, *, closes: bool = True) -> tuple[Document, Format]:
         probe = Probe(source.data, source.name, source=source)
         chosen = self.registry.format(name) if name else self.registry.detect(probe)[0]
         if not chosen.reads:
@@ -78,7 +80,8 @@ class Reading:
         self.report.source = describe_source(source, chosen)
         self.report.declare(chosen.finding_codes)
         names_files = "file" in chosen.capabilities.media
-        examiner = Examiner(source, self.report, self.options, names_files=names_files)
+        store = MediaStore(source, self._media_folders(source), self.options.limits, closes=closes)
+        examiner = Examiner(source, self.report, self.options, store, names_files=names_files)
         context = ReadContext(
             report=self.report,
             limits=self.options.limits,
@@ -102,10 +105,17 @@ class Reading:
         document.origin = Origin(chosen.name, source.name, source.data, layout, source.container)
         examiner.fields(document)
         self._merge_residue_file(document, source, examiner)
-        source.detach()
+        document.media = store
+        if not source.members:
+            source.detach()
         document.touched |= context.touched or examiner.changed or context.truncated
         self.truncated |= context.truncated or source.truncated
         return document, chosen
+
+    def _media_folders(self, source: Source) -> list[Path]:
+        """Where files that the document names are looked for: in the folder that was named, then beside it."""
+        folders = [] if self.options.media_root is None else [self.options.media_root]
+        return folders if source.path is None else [*folders, source.path.parent]
 
     def _merge_residue_file(self, document: Document, source: Source, examiner: Examiner) -> None:
         """Put back what an earlier conversion set aside beside the file; a file that cannot be used is left alone."""

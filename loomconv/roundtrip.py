@@ -15,11 +15,13 @@ from loomconv.difference import Change
 from loomconv.edits import Edit, edit_file, unexpected_changes
 from loomconv.errors import LoomconvError, UsageFault
 from loomconv.format import Format
+from loomconv.media.store import MediaStore
 from loomconv.model.document import document_json
 from loomconv.options import ConversionOptions
 from loomconv.registry import Registry, default_registry
 from loomconv.report import Report
 from loomconv.storage import Source, companion_path, open_source
+from loomconv.storage.member_names import shown_name
 
 __all__ = ["RoundTrip", "round_trip"]
 
@@ -170,8 +172,10 @@ class _Journey:
 
 def _suffix(chosen: Format, name: str) -> str:
     """The suffix that the name has of the format's, else the format's usual one."""
-    own = [suffix for suffix in chosen.suffixes if name.lower().endswith(suffix)]
-    return max(own, key=len, default=chosen.suffixes[0] if chosen.suffixes else ".json")
+    lowered = name.lower()
+    packed = ".zip" if lowered.endswith(".zip") and "bundle" in chosen.capabilities.media else ""
+    own = [suffix for suffix in chosen.suffixes if lowered.removesuffix(".zip").endswith(suffix)]
+    return max(own, key=len, default=chosen.suffixes[0] if chosen.suffixes else ".json") + packed
 
 
 def _compare_documents(
@@ -190,7 +194,9 @@ def _compare_documents(
 
 def _compare(source: Source, back: list[Path], cap: int | None) -> Comparison:
     """The source with the first file that came back, and the files beside the source with the further ones."""
-    result = compare_files(bytes(source.data), back[0].read_bytes(), cap=cap)
+    with open_source(back[0], source.limits) as first:
+        result = compare_files(bytes(source.data), bytes(first.data), cap=cap)
+        _merge(result, _compare_members(source, first), cap)
     for number, path in enumerate(back[1:], 2):
         beside = None if source.path is None else companion_path(source.path, number)
         if beside is None or not beside.is_file():
@@ -199,6 +205,20 @@ def _compare(source: Source, back: list[Path], cap: int | None) -> Comparison:
         else:
             _merge(result, compare_files(beside.read_bytes(), path.read_bytes(), cap=cap), cap)
     return result
+
+
+def _compare_members(source: Source, back: Source) -> Comparison:
+    """The media of two bundles, by name; a document that is no bundle has none."""
+    if source.archive is None or back.archive is None:
+        return Comparison("bytes")
+    differences = []
+    left, right = MediaStore(source), MediaStore(back)
+    for name in dict.fromkeys([*left.members, *right.members]):
+        before, after = left.find(name), right.find(name)
+        shown = ["missing" if each is None else f"{each.size} bytes" for each in (before, after)]
+        if before is None or after is None or before.sha256() != after.sha256():
+            differences.append(Difference(f"member {shown_name(name)}", *shown))
+    return Comparison("none" if differences else "bytes", differences, len(differences))
 
 
 def _merge(result: Comparison, more: Comparison, cap: int | None) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from loomconv import jsontext
 from loomconv.capabilities import EVERYTHING
 from loomconv.errors import ConversionRefused, LoomconvError, UsageFault
 from loomconv.format import Format, WriteContext
 from loomconv.jsontext import Layout
+from loomconv.media.placement import MediaMode, inline_size, place_media
+from loomconv.media.store import MediaStore, Medium
 from loomconv.model.document import Document
 from loomconv.model.record import NAMESPACE, extensions_of, own_record
 from loomconv.options import ConversionOptions
@@ -25,9 +30,16 @@ from loomconv.project.beside import (
 from loomconv.reading import collector_paused, others_of
 from loomconv.registry import Registry, default_registry
 from loomconv.report import Report
-from loomconv.storage import AtomicGroup, companion_path, residue_path
+from loomconv.storage import AtomicGroup, companion_path, media_folder, residue_path
 
-__all__ = ["dump"]
+__all__ = ["BUNDLE_FROM", "dump"]
+
+# From so many bytes of media on the specification prefers a bundle (OL2-4.3-bundle-size).
+BUNDLE_FROM: Final = 1_000_000
+
+_RECORDED: Final = "media"
+_EMBEDDED: Final = re.compile(rb"(?i)data:(?:image|audio)")
+_LARGE_TEXT: Final = 1 << 30
 
 
 def dump(
@@ -70,9 +82,15 @@ class _Writing:
         self.file_name = "" if name == "-" else Path(name).name
         self.capabilities = target.capabilities_for(self.file_name, self.format_options)
         self.levels_beside = self._levels_beside()
+        # Media to write, by name: members of the bundle if one is written, else files beside the output.
+        self.media: dict[str, Medium] = {}
+        self.is_bundle = False
+        # Bytes of media in a document that is to be a bundle because of them.
+        self.inline_size = 0
 
     def run(self, document: Document, stdout: BinaryIO | None) -> list[str]:
         """Write all files, or none; gives their names."""
+        document = self._with_media_placed(document)
         parts, layout = self._prepared(document)
         if len(parts) > 1 and self.name == "-":
             raise UsageFault(
@@ -84,10 +102,13 @@ class _Writing:
         names = [Path(file).name for file in files]
         self.report.target = {"name": names[0], "format": self.target.name, "files": names}
         residues: dict[str, bytes | None] = {}
-        with AtomicGroup(fsync=self.options.fsync, stdout=stdout) as group:
+        folder = _MediaFolder(Path(self.name), () if self.is_bundle else self.media)
+        with folder, AtomicGroup(fsync=self.options.fsync, stdout=stdout) as group:
             for path, part in zip(files, parts, strict=True):
                 residues[path] = self._write(part, path, layout, group)
             self._write_residues(residues, group)
+            if not self.is_bundle:
+                self._write_media(group)
             if self.options.strict and self.report.losses():
                 raise ConversionRefused(
                     f"{self.target.name} cannot hold everything ({self.report.losses()} losses)",
@@ -96,6 +117,83 @@ class _Writing:
                 )
         _remove_stale_residues(residues)
         return files
+
+    def _with_media_placed(self, document: Document) -> Document:
+        """The document with its references as the target has them; notes what has to be written of media."""
+        options, store = self.options, document.media or MediaStore(limits=self.options.limits)
+        mode = self._media_mode(document, store)
+        self.is_bundle = mode == "bundle"
+        holds_files = "file" in self.capabilities.media
+        idle = mode == "keep" and _RECORDED not in own_record(document.fields) and not options.fill_image_sizes
+        if mode is None or idle:
+            return document
+        places = [Path(self.name).parent] if self.name != "-" else []
+        if options.media_root is not None:
+            places.append(options.media_root)
+        placed = place_media(
+            document,
+            store,
+            mode,
+            self.report,
+            folder=f"{media_folder(Path(self.name))}/" if self.name != "-" else "",
+            remember=options.residue != "none",
+            fill_sizes=options.fill_image_sizes,
+            limits=options.limits,
+            local=MediaStore(None, places, options.limits) if holds_files else None,
+        )
+        self.media = placed.files
+        if self.inline_size:
+            self.is_bundle = bool(placed.files)  # media that are not what they say stay in the document
+            if self.is_bundle:
+                size = f"{self.inline_size / 1e6:.1f} MB"
+                self.report.add(
+                    "media.bundle-by-size",
+                    f"There are {size} of media, so a bundle (a ZIP file) was written; --media inline forbids it.",
+                    value=self.inline_size,
+                )
+        return placed.document
+
+    def _media_mode(self, document: Document, store: MediaStore) -> MediaMode | None:
+        """What `auto` means here; None when nothing has to be done.
+
+        A name that ends with `.zip` asks for a bundle. What was in a bundle comes along inside the document. A document
+        that comes from elsewhere and holds more than `BUNDLE_FROM` bytes of media becomes a bundle
+        (OL2-4.3-bundle-size); one that is at home keeps its form.
+        """
+        held, asked = self.capabilities.media, self.options.media
+        zipped = "bundle" in held and self.file_name.lower().endswith(".zip")
+        if asked == "bundle" and "bundle" not in held:
+            raise UsageFault(
+                f"{self.target.name} has no bundles", next_step="Use --media beside, inline, keep or drop instead."
+            )
+        if asked == "beside" and self.name == "-":
+            raise UsageFault("standard output has no files beside it", next_step="Name an output file.")
+        if zipped and asked not in ("auto", "bundle", "drop"):
+            raise UsageFault(
+                f"the name asks for a bundle, and --media {asked} for none",
+                source=self.name,
+                next_step="Leave --media out, or `.zip` off the name.",
+            )
+        if asked != "auto":
+            return asked
+        if zipped:
+            return "bundle"
+        if store.members:
+            return "inline"
+        if "bundle" in held and self._is_large(document):
+            return "bundle"
+        return "keep" if document.media is not None else None
+
+    def _is_large(self, document: Document) -> bool:
+        """Whether a document from elsewhere holds so much media that the specification wants a bundle."""
+        origin = document.origin
+        if origin is None or origin.format == self.target.name or len(origin.data) < BUNDLE_FROM:
+            return False
+        if _EMBEDDED.search(origin.data) is None or document.key_order:
+            return False  # nothing embedded; or the document was of this format before its journey
+        size = inline_size(document)
+        self.inline_size = size if size > BUNDLE_FROM else 0
+        return self.inline_size > 0
 
     def _levels_beside(self) -> tuple[str, ...]:
         """The levels whose extensions go to a file beside: all if asked for, else those that the app does not keep."""
@@ -136,13 +234,12 @@ class _Writing:
     def _write(self, part: Document, path: str, layout: Layout | None, group: AtomicGroup) -> bytes | None:
         """Write one file; gives the bytes of the residue file that belongs to it, or None."""
         origin, target = part.origin, self.target
-        if part.pristine and origin is not None and origin.format == target.name:
-            with group.open(path) as sink:
-                _copy(origin.data, sink)
-            return origin.residue if self.options.residue != "none" and path != "-" else None
-        residue = make_residue_file(part, self.levels_beside, target.namespace, format=target.name)
-        if residue is not None:
-            part = without_extensions(part, self.levels_beside, target.namespace)
+        at_home = part.pristine and origin is not None and origin.format == target.name
+        residue = None
+        if not at_home:
+            residue = make_residue_file(part, self.levels_beside, target.namespace, format=target.name)
+            if residue is not None:
+                part = without_extensions(part, self.levels_beside, target.namespace)
         context = WriteContext(
             report=self.report,
             layout=layout or target.layout,
@@ -152,9 +249,39 @@ class _Writing:
             exported_at=self.options.exported_at,
             others=others_of(self.registry, self.options),
         )
-        with group.open(path) as sink:
-            target.write(part, sink, context)
+        with group.open(path) as file, self._opened(file, part) as sink:
+            if at_home and origin is not None:
+                _copy(origin.data, sink)
+            else:
+                target.write(part, sink, context)
+        if at_home and origin is not None:
+            return origin.residue if self.options.residue != "none" and path != "-" else None
         return None if residue is None else jsontext.dump(residue, jsontext.COMPACT)
+
+    @contextmanager
+    def _opened(self, file: Any, part: Document) -> Iterator[Any]:
+        """Where the text goes: the file itself, or the tree of a bundle, whose media follow."""
+        if not self.is_bundle:
+            yield file
+            return
+        from loomconv.storage.bundle import BundleWriter
+
+        large = part.origin is not None and len(part.origin.data) > _LARGE_TEXT
+        with BundleWriter(file) as bundle:
+            with bundle.tree(large=large) as sink:
+                yield sink
+            for name, medium in self.media.items():
+                bundle.add(name, medium.packed())
+
+    def _write_media(self, group: AtomicGroup) -> None:
+        """The media that go to files beside the output."""
+        parent = Path(self.name).parent
+        for name, medium in self.media.items():
+            with group.open(parent / name) as sink:
+                for piece in medium.packed().pieces if medium.where == "inline" else (medium.data(),):
+                    sink.write(piece)
+        if self.media and self.report.target is not None:
+            self.report.target["media"] = list(self.media)
 
     def _write_residues(self, residues: dict[str, bytes | None], group: AtomicGroup) -> None:
         written = []
@@ -166,6 +293,32 @@ class _Writing:
                 written.append(beside.name)
         if written and self.report.target is not None:
             self.report.target["residue"] = written
+
+
+class _MediaFolder:
+    """The folder for media beside the output: made if it has to be, and removed again if nothing came into it."""
+
+    def __init__(self, output: Path, names: Collection[str]) -> None:
+        self._folder = output.parent / media_folder(output) if names else None
+        self._made = False
+
+    def __enter__(self) -> None:
+        if self._folder is None or self._folder.is_dir():
+            return
+        try:
+            self._folder.mkdir()
+        except OSError as error:
+            raise UsageFault(
+                f"the folder for media cannot be made ({error.strerror})",
+                source=str(self._folder),
+                next_step="Choose another output name, or --media inline.",
+            ) from None
+        self._made = True
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self._made and self._folder is not None:
+            with suppress(OSError):  # somebody else put something into it, which stays
+                self._folder.rmdir()
 
 
 def _remove_stale_residues(residues: dict[str, bytes | None]) -> None:

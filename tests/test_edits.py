@@ -14,7 +14,7 @@ from loomconv import jsontext
 from loomconv.cli.program import program
 from loomconv.edits import Edit, unexpected_changes
 from loomconv.roundtrip import round_trip
-from tests.made import document_of, documents, examples, link, node, tree_of
+from tests.made import document_of, documents, examples, link, node, note_edge, tree_of
 from tests.test_matrix import FORMATS, PAIRS, _is_clean
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -59,6 +59,14 @@ def test_a_source_that_was_moved_below_its_target_is_no_source_any_more(tmp_path
     told = [each for each in trip.steps[-1].findings if each.code == "restore.edited" and each.node == "2"]
     assert [each.value for each in told] == [["10", "r", "r"]]
     assert "repair.cycle" not in trip.steps[-1].codes
+
+
+def test_a_note_goes_with_what_it_is_about() -> None:
+    nodes = [node("a"), node("b"), node("n", "a note")]
+    before = document_of(tree_of(nodes, [link("a", "b"), note_edge("b", "n")], rootNodeIds=["a"]))
+    after = document_of(tree_of(nodes[:1], [], rootNodeIds=["a"]))
+    assert unexpected_changes(before, after, [Edit("removed", "b")]) == []
+    assert {each.node for each in unexpected_changes(before, after, [])} == {"b", "n"}
 
 
 def test_edits_are_made() -> None:

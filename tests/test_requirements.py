@@ -15,7 +15,6 @@ WITHOUT_A_TEST = {
     "OL2-1.1-answers": "explains the draft",
     "OL2-2-rfc2119": "explains words",
     "OL2-2-roles": "explains words",
-    "OL2-4.3-bundle-size": "writing bundles is not built yet; media stay inside the document",
     "OL2-4.5-map": "agents are kept as they are; there are no local agents to map them to",
     "OL2-8.2-detect": "Loomsidian is not built yet",
     "OL2-8.2-topology": "Loomsidian is not built yet",

@@ -22,6 +22,7 @@ from loomconv.cli.parameters import (
     keep_secrets,
     limits,
     make_options,
+    media,
     residue,
     source_format,
     without,
@@ -63,6 +64,7 @@ Examples:
 @click.option("--strict", is_flag=True, help="Write nothing if anything would be lost (exit status 3).")
 @without
 @residue
+@media
 @keep_secrets
 @assume_timezone
 @exported_at

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 
 import click
@@ -28,6 +29,8 @@ __all__ = [
     "keep_secrets",
     "limits",
     "make_options",
+    "media",
+    "media_root",
     "residue",
     "source_format",
     "without",
@@ -139,6 +142,31 @@ exported_at = click.option(
     metavar="TIME",
     help="Record this time of the export. Default: SOURCE_DATE_EPOCH, else none, so that output is reproducible.",
 )
+
+
+media_root = click.option(
+    "--media-root",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIR",
+    help="Look here, too, for pictures and sounds that the file names; else only in its own folder.",
+)
+_media_mode = click.option(
+    "--media",
+    type=click.Choice(["auto", "bundle", "inline", "beside", "keep", "drop"]),
+    default="auto",
+    show_default=True,
+    help="Where pictures and sounds go: into a ZIP with the document, into the document, to files in DST.media beside "
+    "it, or nowhere (their text stands for them); `keep` leaves references as they are. auto: a bundle for names that "
+    "end with .zip, else what the target needs.",
+)
+_image_sizes = click.option(
+    "--image-sizes", "fill_image_sizes", is_flag=True, help="Add width and height to images that lack both."
+)
+
+
+def media(command: _Decorated) -> _Decorated:
+    """The options about pictures and sounds."""
+    return _media_mode(media_root(_image_sizes(command)))
 
 
 def findings(default: int) -> Callable[[_Decorated], _Decorated]:

@@ -17,6 +17,7 @@ from loomconv.cli.parameters import (
     keep_secrets,
     limits,
     make_options,
+    media,
     residue,
     source_format,
 )
@@ -54,6 +55,7 @@ _GRADES = {
     "--edit", type=int, metavar="SEED", help="Edit the foreign file on the way; exactly the edits must remain."
 )
 @residue
+@media
 @keep_secrets
 @assume_timezone
 @limits

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomconv.errors import InvalidDocument, LimitExceeded, UnreadableFile
+from loomconv.media.blocks import MEDIA_TYPES
 from loomconv.media.data_uri import is_data_uri, parse_data_uri
 from loomconv.media.sniff import same_type, sniff, type_agrees
 from loomconv.storage.incident import Incident
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import unsafe_reason
 
-__all__ = ["MEDIA_TYPES", "MediaChecker", "check_block"]
-
-MEDIA_TYPES = frozenset({"image", "audio"})
+__all__ = ["MediaChecker", "check_block"]
 
 # A single letter is a drive, not a scheme.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -26,21 +25,21 @@ _LONGEST_VALUE = 200
 
 
 def check_block(
-    block: Mapping[str, Any], *, member_bytes: Callable[[str], bytes | None], limits: Limits | None = None
+    block: Mapping[str, Any], *, head: Callable[[str], bytes | None], limits: Limits | None = None
 ) -> list[Incident]:
     """What is wrong with the media of one block: see `MediaChecker.check`, which is the one for many blocks."""
-    return MediaChecker(member_bytes, limits).check(block)
+    return MediaChecker(head, limits).check(block)
 
 
 class MediaChecker:
     """Checks the blocks of one document.
 
-    `member_bytes` gives the bytes of a bundle's member by its exact name, or None (`Source.read_member`). It is asked
-    only for safe relative names, and once for each: a thousand blocks that share a picture cost one reading.
+    `head` gives the first bytes of what a reference leads to, or None where it leads to nothing that may be read
+    (`MediaStore.head`). It is asked once for each: a thousand blocks that share a picture cost one reading.
     """
 
-    def __init__(self, member_bytes: Callable[[str], bytes | None], limits: Limits | None = None) -> None:
-        self._member_bytes = member_bytes
+    def __init__(self, head: Callable[[str], bytes | None], limits: Limits | None = None) -> None:
+        self._head = head
         self._limits = limits or Limits()
         self._members: dict[str, _Looked | Incident] = {}
 
@@ -61,9 +60,6 @@ class MediaChecker:
         stated = declared if isinstance(declared, str) and declared else None
         if is_data_uri(ref):
             return self._check_data_uri(ref, stated)
-        problem = _check_reference(ref)
-        if problem is not None:
-            return [problem]
         if ref not in self._members:
             self._members[ref] = self._look(ref)
         found = self._members[ref]
@@ -80,13 +76,14 @@ class MediaChecker:
 
     def _look(self, ref: str) -> _Looked | Incident:
         try:
-            data = self._member_bytes(ref)
+            data = self._head(ref)
         except LimitExceeded as error:
             return Incident("media-too-large", f"{error.message}; it was not looked at", _shown(ref))
         except UnreadableFile:
-            return Incident("missing-media", "the bundle's member that the block refers to is damaged", _shown(ref))
+            return Incident("missing-media", "what the block refers to is damaged", _shown(ref))
         if data is None:
-            return Incident("missing-media", "the file that the block refers to is not there", _shown(ref))
+            missing = Incident("missing-media", "the file that the block refers to is not there", _shown(ref))
+            return _check_reference(ref) or missing
         return _Looked(not data, sniff(data))
 
 

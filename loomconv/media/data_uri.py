@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 from loomconv.errors import InvalidDocument
 from loomconv.storage.limits import Limits
 
-__all__ = ["DataUri", "is_data_uri", "parse_data_uri"]
+__all__ = ["DataUri", "decoded_size", "is_data_uri", "parse_data_uri"]
 
 _LONGEST_HEADER = 1024
 _SPACE = b" \t\r\n\f"
@@ -57,6 +57,13 @@ def parse_data_uri(ref: str, limits: Limits | None = None) -> DataUri:
         return DataUri(mime, _decode_base64(payload, limits), parameters)
     _check_size(len(payload) - 2 * payload.count(b"%"), limits)
     return DataUri(mime, _unescape(payload), parameters)
+
+
+def decoded_size(ref: str) -> int:
+    """About how many bytes a `data:` URI holds, without decoding it."""
+    comma = ref.find(",", 5, 5 + _LONGEST_HEADER)
+    size = len(ref) - comma - 1
+    return size * 3 // 4 if ref[:comma].lower().endswith(";base64") else size
 
 
 def _parse_header(header: str) -> tuple[str | None, dict[str, str], bool]:

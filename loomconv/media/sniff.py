@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 
-__all__ = ["canonical_type", "same_type", "sniff", "type_agrees"]
+__all__ = ["canonical_type", "file_suffix", "same_type", "sniff", "type_agrees"]
 
 _HEAD = 4096
 _MAGIC_HEAD = 64 * 1024
@@ -135,6 +135,30 @@ _OWN = frozenset({*(mime for _, mime in _PREFIXES), *_RIFF.values(), *_BRANDS.va
     "video/webm",
     "video/x-matroska",
 }
+# Suffixes of files (aspen-grove dossier §4, and what else the table knows).
+_SUFFIXES = {
+    "application/pdf": "pdf",
+    "audio/aac": "aac",
+    "audio/flac": "flac",
+    "audio/mp4": "m4a",
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "audio/wav": "wav",
+    "audio/webm": "weba",
+    "image/avif": "avif",
+    "image/bmp": "bmp",
+    "image/gif": "gif",
+    "image/heic": "heic",
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/svg+xml": "svg",
+    "image/tiff": "tiff",
+    "image/webp": "webp",
+    "image/x-icon": "ico",
+    "video/mp4": "mp4",
+    "video/quicktime": "mov",
+    "video/webm": "webm",
+}
 # What libmagic answers when it does not know.
 _NO_ANSWER = frozenset({"application/octet-stream", "application/x-empty", "inode/x-empty"})
 
@@ -159,6 +183,11 @@ def canonical_type(mime: str) -> str:
     """`mime` in lower case, without parameters, and by its usual name (`image/jpg` gives `image/jpeg`)."""
     plain = mime.partition(";")[0].strip().lower()
     return _ALIASES.get(plain, plain)
+
+
+def file_suffix(mime: str | None) -> str:
+    """The suffix, without its dot, of files of a type; `bin` for one that has none here."""
+    return "bin" if mime is None else _SUFFIXES.get(canonical_type(mime), "bin")
 
 
 def same_type(a: str, b: str) -> bool:

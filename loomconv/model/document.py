@@ -136,6 +136,8 @@ class Document:
     key_order: tuple[str, ...] = ()
     origin: Origin | None = None
     touched: bool = False
+    # The `loomconv.media.store.MediaStore` that references of the document lead into, if it was read from a file.
+    media: Any = None
 
     @property
     def pristine(self) -> bool:

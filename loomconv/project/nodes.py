@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from loomconv.capabilities import ANY, Capabilities
+from loomconv.media.blocks import stand_in
 from loomconv.model.times import format_ms, parse_iso, to_ms
 from loomconv.model.types import Node
 from loomconv.project.residue import attach
@@ -108,19 +109,12 @@ def _fit_blocks(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
         if fit.capabilities.holds(fit.capabilities.blocks, kind):
             held.append(block)
             continue
-        text = _stand_in(block)
+        text = stand_in(block)
         fit.lose("loss.block", f"A block of type {kind} is written as text.", f"/content/{position}", kind)
         held.append({"type": "text", "text": text})
     if not fit.capabilities.block_list:
         held = _joined(held, node, fit)
     return {} if held == content else {"content": held}
-
-
-def _stand_in(block: dict[str, Any]) -> str:
-    for key in ("altText", "transcript"):
-        if isinstance(block.get(key), str) and block[key]:
-            return cast(str, block[key])
-    return f"[unsupported block: {block['type']}]"
 
 
 def _joined(blocks: list[dict[str, Any]], node: dict[str, Any], fit: Fit) -> list[dict[str, Any]]:

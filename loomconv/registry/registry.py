@@ -136,12 +136,17 @@ class Registry:
         return found[0]
 
     def format_for_name(self, name: str) -> Format:
-        """The format whose suffix the file name has; the longest suffix wins. Raises UsageFault."""
+        """The format whose suffix the file name has; the longest suffix wins. Raises UsageFault.
+
+        `.zip` behind a suffix means a bundle of a format that has them.
+        """
         lowered = name.lower()
+        zipped = lowered.endswith(".zip")
+        lowered = lowered.removesuffix(".zip")
         fitting = [
             (len(suffix), each)
             for each in self.formats.values()
-            if each.writes
+            if each.writes and (not zipped or "bundle" in each.capabilities.media)
             for suffix in each.suffixes
             if lowered.endswith(suffix)
         ]

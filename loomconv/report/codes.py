@@ -131,7 +131,18 @@ CODES: dict[str, Code] = {
     "media.missing-media": Code("warning", "A medium is not there; the reference was kept."),
     "media.unresolved-media": Code("notice", "A reference leads outside the document; it is never followed."),
     "media.bad-data-uri": Code("warning", "A data: URI cannot be decoded; it was kept."),
-    "media.inlined": Code("notice", "A medium of the bundle came along inside the document."),
-    "media.left-behind": Code("warning", "A member of the bundle is not referred to, or not safe to take along."),
+    "media.inlined": Code("notice", "A medium that was outside the document came along inside it."),
+    "media.bundled": Code("notice", "A medium went into the bundle."),
+    "media.bundle-by-size": Code("notice", "The document holds so much media that a bundle was written."),
+    "media.beside": Code("notice", "A medium went to a file beside the document."),
+    "media.kept-inline": Code(
+        "notice",
+        "The data: URI is spelled in an unusual way; it stays in the document, so that it comes back the same.",
+    ),
+    "media.dropped": Code("warning", "A medium was left out, as asked for; its text stands for it."),
+    "media.kept-aside": Code("notice", "A member of the bundle that is not referred to is kept aside, to come back."),
+    "media.left-behind": Code(
+        "warning", "A member of the bundle, which nothing refers to, is too large to be kept aside."
+    ),
     "media.media-too-large": Code("warning", "A medium is above the size limit; it was not looked into."),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loomconv.storage.companions import companion_path, is_companion, residue_path
+from loomconv.storage.companions import companion_path, is_companion, media_folder, residue_path
 from loomconv.storage.incident import Incident
 from loomconv.storage.limits import Limits
 from loomconv.storage.output import AtomicFile, AtomicGroup, Sink
@@ -17,6 +17,7 @@ __all__ = [
     "Source",
     "companion_path",
     "is_companion",
+    "media_folder",
     "open_source",
     "residue_path",
 ]

@@ -11,15 +11,16 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from loomconv.errors import LimitExceeded, UnreadableFile, UnsafeArchive
 from loomconv.storage.incident import Incident
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import collision_key, shown_name, unsafe_reason
 
-__all__ = ["TREE_MEMBER", "Archive", "is_archive"]
+__all__ = ["TREE_MEMBER", "Archive", "PackedMember", "is_archive"]
 
 TREE_MEMBER = "tree.openloom"
 TREE_SUFFIXES = (".json", ".openloom", ".jsonl")
@@ -28,6 +29,8 @@ _DIRECTORY_RECORD = b"PK\x01\x02"
 # Room for a directory record with its names and extra fields; bounds what is loaded to count the members.
 _RECORD_ROOM = 4096
 _READ = 256 * 1024
+_HEAD = 64 * 1024
+_LOCAL_HEADER = struct.Struct("<26x2H")
 _ENCRYPTED = 0x1 | 0x40
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What the zipfile module raises for archives that are broken, cut, or not of its kind.
@@ -55,6 +58,16 @@ def is_archive(stream: BinaryIO, source: str, limits: Limits) -> bool:
     return True
 
 
+class PackedMember(NamedTuple):
+    """A member as it is packed: method (stored or deflate), CRC-32 and size of its bytes, and the packed bytes."""
+
+    method: int
+    crc: int
+    size: int
+    packed_size: int
+    pieces: Iterator[bytes]
+
+
 class Archive:
     """An opened bundle: one tree, and the members which are safe to read.
 
@@ -68,9 +81,10 @@ class Archive:
     there is none or the archive is broken, LimitExceeded for too many members.
     """
 
-    def __init__(self, stream: BinaryIO, source: str, limits: Limits) -> None:
+    def __init__(self, stream: BinaryIO, source: str, limits: Limits, *, with_tree: bool = True) -> None:
         self._source = source
         self._limits = limits
+        self._stream = stream
         self._unpacked: dict[str, int] = {}
         self._unpacked_total = 0
         self._encrypted: list[str] = []
@@ -78,7 +92,7 @@ class Archive:
         self._zip = _open_directory(stream, source, limits)
         try:
             safe = self._safe_members()
-            self._tree = safe.pop(self._tree_name(safe))
+            self._tree = safe.pop(self._tree_name(safe)) if with_tree else None
         except BaseException:
             self._zip.close()
             raise
@@ -91,18 +105,59 @@ class Archive:
 
     def read_tree(self) -> bytes:
         """The bytes of the tree. Raises LimitExceeded (`document_bytes`, `bundle_bytes`, `ratio`), UnreadableFile."""
-        return self._read(self._tree, self._limits, "document_bytes")
+        assert self._tree is not None
+        return _gathered(self._pieces(self._tree, self._limits, "document_bytes"))
 
     def read(self, name: str, limit: int | None = None) -> bytes | None:
         """The bytes of a safe member, None if there is none of that name; `limit` replaces `medium_bytes`.
 
         Raises LimitExceeded (`medium_bytes`, `bundle_bytes`, `ratio`) and UnreadableFile (damaged, or a lying size).
         """
-        info = self.members.get(name)
-        if info is None:
+        if name not in self.members:
             return None
         limits = self._limits if limit is None else self._limits.with_(medium_bytes=limit)
-        return self._read(info, limits, "medium_bytes")
+        return _gathered(self._pieces(self.members[name], limits, "medium_bytes"))
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The bytes of a safe member piece by piece, checked like those of `read` when the last one has come."""
+        return self._pieces(self.members[name], self._limits, "medium_bytes")
+
+    def head(self, name: str) -> bytes:
+        """The first 64 KiB of a safe member. Raises UnreadableFile, and LimitExceeded by the size that it claims."""
+        info = self.members[name]
+        if self._limits.medium_bytes is not None and info.file_size > self._limits.medium_bytes:
+            what = f"the size of the member {shown_name(name)}"
+            raise self._limits.exceeded("medium_bytes", what, source=self._source, needed=info.file_size)
+        self._check_method(info)
+        try:
+            with self._zip.open(info) as member:
+                return member.read(_HEAD)
+        except _BROKEN:
+            raise self._damaged(info) from None
+
+    def packed(self, name: str) -> PackedMember:
+        """A safe member as it is packed, to be copied to another archive. Raises what `pieces` raises."""
+        info = self.members[name]
+        for _ in self.pieces(name):
+            pass  # what is copied unseen is checked before
+        return PackedMember(info.compress_type, info.CRC, info.file_size, info.compress_size, self._packed_pieces(info))
+
+    def _packed_pieces(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        self._stream.seek(info.header_offset)
+        header = self._stream.read(_LOCAL_HEADER.size)
+        if len(header) < _LOCAL_HEADER.size:
+            raise self._damaged(info)
+        *_, name_size, extra_size = _LOCAL_HEADER.unpack(header)
+        position = info.header_offset + len(header) + name_size + extra_size
+        left = info.compress_size
+        while left:
+            self._stream.seek(position)
+            piece = self._stream.read(min(_READ, left))
+            if not piece:
+                raise self._damaged(info)
+            position += len(piece)
+            left -= len(piece)
+            yield piece
 
     def close(self) -> None:
         """Release the directory; the stream belongs to the caller."""
@@ -169,34 +224,54 @@ class Archive:
             next_step="Extract the one that you want and convert it.",
         )
 
-    def _read(self, info: zipfile.ZipInfo, limits: Limits, option: str) -> bytes:
-        what = "the tree in the archive" if info is self._tree else f"the member {shown_name(info.orig_filename)}"
+    def _what(self, info: zipfile.ZipInfo) -> str:
+        return "the tree in the archive" if info is self._tree else f"the member {shown_name(info.orig_filename)}"
+
+    def _damaged(self, info: zipfile.ZipInfo) -> UnreadableFile:
+        return UnreadableFile(
+            f"{self._what(info)} is damaged: its bytes are cut short or do not match the archive's directory",
+            source=self._source,
+            next_step="Fetch or export the archive again.",
+        )
+
+    def _check_method(self, info: zipfile.ZipInfo) -> None:
         if info.compress_type not in _METHODS:
             raise UnreadableFile(
-                f"{what} is packed by a method that is not read (number {info.compress_type})",
+                f"{self._what(info)} is packed by a method that is not read (number {info.compress_type})",
                 source=self._source,
                 next_step="Pack it again with the usual method, deflate.",
             )
+
+    def _pieces(self, info: zipfile.ZipInfo, limits: Limits, option: str) -> Iterator[bytes]:
+        """What comes out of a member, until just above a bound. It counts, also if it turns out to be broken."""
+        self._check_method(info)
         bound, exceeded = self._bound(info, limits, option)
-        out = io.BytesIO()
+        size = 0
         try:
-            self._unpack(info, out, bound)
+            with self._zip.open(info) as member:
+                while piece := member.read(_READ):
+                    size += len(piece)
+                    self._count(info, size)
+                    if bound is not None and size > bound:
+                        break
+                    yield piece
         except _BROKEN:
-            raise UnreadableFile(
-                f"{what} is damaged: its bytes are cut short or do not match the archive's directory",
-                source=self._source,
-                next_step="Fetch or export the archive again.",
-            ) from None
-        if bound is not None and out.tell() > bound:
+            raise self._damaged(info) from None
+        if bound is not None and size > bound:
             measure = "compression ratio" if exceeded == "ratio" else "size"
-            raise limits.exceeded(exceeded, f"the {measure} of {what}", source=self._source)
-        if out.tell() != info.file_size:
+            raise limits.exceeded(exceeded, f"the {measure} of {self._what(info)}", source=self._source)
+        if size != info.file_size:
             raise UnsafeArchive(
-                f"{what} has another size than the archive's directory says",
+                f"{self._what(info)} has another size than the archive's directory says",
                 source=self._source,
                 next_step="Fetch or export the archive again.",
             )
-        return out.getvalue()
+
+    def _count(self, info: zipfile.ZipInfo, size: int) -> None:
+        before = self._unpacked.get(info.orig_filename, 0)
+        if size > before:
+            self._unpacked[info.orig_filename] = size
+            self._unpacked_total += size - before
 
     def _bound(self, info: zipfile.ZipInfo, limits: Limits, option: str) -> tuple[int | None, str]:
         """How many bytes may come out of the member, and which limit says so."""
@@ -206,19 +281,12 @@ class Archive:
             bounds.append((limits.bundle_bytes - others, "bundle_bytes"))
         return min(((b, o) for b, o in bounds if b is not None), default=(None, option))
 
-    def _unpack(self, info: zipfile.ZipInfo, out: io.BytesIO, bound: int | None) -> None:
-        """Unpack into `out` until just above `bound`. What was unpacked counts, also if it turns out to be broken."""
-        try:
-            with self._zip.open(info) as member:
-                while piece := member.read(_READ):
-                    out.write(piece)
-                    if bound is not None and out.tell() > bound:
-                        return
-        finally:
-            before = self._unpacked.get(info.orig_filename, 0)
-            if out.tell() > before:
-                self._unpacked[info.orig_filename] = out.tell()
-                self._unpacked_total += out.tell() - before
+
+def _gathered(pieces: Iterator[bytes]) -> bytes:
+    out = io.BytesIO()
+    for piece in pieces:
+        out.write(piece)
+    return out.getvalue()
 
 
 def _is_tree(name: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loomconv.errors import UsageFault
 
-__all__ = ["RESIDUE_SUFFIX", "companion_path", "is_companion", "residue_path"]
+__all__ = ["RESIDUE_SUFFIX", "companion_path", "is_companion", "media_folder", "residue_path"]
 
 RESIDUE_SUFFIX = ".loomconv-residue.json"
 
@@ -49,3 +49,8 @@ def residue_path(dst: Path) -> Path:
 def _refuse_stream(dst: Path) -> None:
     if str(dst) == "-":
         raise UsageFault("standard output has no files beside it", next_step="Name an output file instead of `-`.")
+
+
+def media_folder(dst: Path) -> str:
+    """The name of the folder beside `dst` for its media: `story.openloom.json` gives `story.media`."""
+    return f"{_SUFFIXES.sub('', dst.name)}.media"

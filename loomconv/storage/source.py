@@ -50,7 +50,8 @@ class Source:
     `data` is the text of the one document in it, unpacked: bytes, or a read-only map for plain files from 8 MiB on.
     (Cutting a mapped file short from outside while it is read kills the process, as for every map; replacing it, as
     `AtomicFile` does, is safe.) `size` is its length. `container` says what was taken off, `truncated` that a gzip
-    stream ends too early, `incidents` what was skipped. `members` are the safe media members of a ZIP.
+    stream ends too early, `incidents` what was skipped. `members` are the safe media members of a ZIP, which `archive`
+    gives the bytes of.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Source:
         self.truncated = truncated
         self.incidents = tuple(incidents or ())
         self.members: Mapping[str, ZipInfo] = _NO_MEMBERS if archive is None else archive.members
-        self._archive = archive
+        self.archive = archive
         self._stream = stream
 
     def __enter__(self) -> Source:
@@ -101,8 +102,8 @@ class Source:
 
     def detach(self) -> None:
         """Release the files behind the source, but not `data`: members of a ZIP cannot be read any more."""
-        if self._archive is not None:
-            self._archive.close()
+        if self.archive is not None:
+            self.archive.close()
         if self._stream is not None:
             self._stream.close()
 
@@ -115,7 +116,7 @@ class Source:
 
         `limit` replaces `medium_bytes`. Raises LimitExceeded, UnreadableFile (a damaged member).
         """
-        return None if self._archive is None else self._archive.read(name, limit)
+        return None if self.archive is None else self.archive.read(name, limit)
 
     def beside(self, pattern: str) -> list[Path]:
         """The regular files in the source's folder that match `pattern`, sorted; [] for streams.

@@ -5,6 +5,7 @@ A new code fails this test until it has its line in one of the two tables.
 
 from __future__ import annotations
 
+import base64
 import io
 import itertools
 import zipfile
@@ -105,8 +106,6 @@ IN_FIXTURES = {
     "media.missing-media": "openloom-2/bundle.openloom.zip",
     "media.unresolved-media": "socketteer/full.json",
     "media.bad-data-uri": "openloom-2/gap-a25-foreign-refs.openloom",
-    "media.inlined": "openloom-2/bundle.openloom.zip",
-    "media.left-behind": "openloom-2/bundle.openloom.zip",
 }
 
 
@@ -159,8 +158,18 @@ def bundle(*members: tuple[str, bytes]) -> bytes:
     return out.getvalue()
 
 
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mM4IScHAAK2AQUKW6YGAAAAAElFTkSuQmCC")
+
+
 def picture(size: int) -> dict[str, Any]:
     return {"type": "image", "mimeType": "image/png", "ref": "data:image/png;base64," + "AAAA" * size}
+
+
+def large_from_elsewhere(case: Case) -> None:
+    block = {**picture(0), "ref": f"data:image/png;base64,{base64.b64encode(PNG + bytes(1_000_000)).decode()}"}
+    dump = {"aspen-grove": {"as": "dump"}}
+    path = case.convert(loom(node("a", content=[block])), "aspen-grove", residue="none", format_options=dump)
+    case.convert(path.rename(case.folder / "in.json"))
 
 
 def deep(levels: int) -> bytes:
@@ -175,6 +184,8 @@ def rewrite(key: str, value: Any) -> Callable[[Any], None]:
     return edit
 
 
+PICTURES = FIXTURES / "openloom-2" / "media.openloom"
+BUNDLE = FIXTURES / "openloom-2" / "bundle.openloom.zip"
 RICH = node("a", "x", "mixed", meta={"note": "n"})
 LOOM = loom(RICH, node("b", "y"))
 NOTED = loom(node("a"), node("b"), edges=[{**link("a", "b"), "id": "e"}])
@@ -212,6 +223,16 @@ MADE: dict[str, Callable[[Case], Any]] = {
     "convert.impossible": lambda case: case.convert(LOOM, "nonsense"),
     "convert.plugin-fault": lambda case: undeclared(case),
     "convert.fault": lambda case: add_failure(case.report, Plain("x")),
+    "media.inlined": lambda case: case.convert(BUNDLE),
+    "media.kept-aside": lambda case: case.convert(BUNDLE),
+    "media.left-behind": lambda case: case.convert(
+        bundle(("tree.openloom", jsontext.encode(LOOM)), ("large.bin", b"x" * 1_000_001))
+    ),
+    "media.bundled": lambda case: case.convert(PICTURES, media="bundle"),
+    "media.kept-inline": lambda case: case.convert(PICTURES, media="bundle"),
+    "media.beside": lambda case: case.convert(PICTURES, "socketteer", media="beside"),
+    "media.dropped": lambda case: case.convert(PICTURES, media="drop"),
+    "media.bundle-by-size": lambda case: large_from_elsewhere(case),
     "restore.edited": lambda case: case.back(LOOM, "openloom-1", rewrite("author", "user")),
     "restore.missing": lambda case: case.back(NOTED, "openloom-1", drop_child),
     "restore.foreign": lambda case: case.back(LOOM, "openloom-1", spoil_residue),

@@ -14,7 +14,8 @@ from tests.plugins.openloom_2.harness import FIXTURES, dump, faults, load, rewri
 
 EXPECTED = json.loads((Path(__file__).parent / "expected_findings.json").read_text("utf-8"))
 READABLE = sorted(name for name, found in EXPECTED.items() if isinstance(found, dict))
-CLEAN = [name for name in READABLE if load(name)[0].pristine]
+# Bundles have tests of their own (tests/media).
+CLEAN = [name for name in READABLE if load(name)[0].pristine and not name.endswith(".zip")]
 
 # Fixtures whose bytes the writer does not give back when something in them was edited, and why; their values it does.
 OTHER_BYTES = {
@@ -69,7 +70,7 @@ def test_written_again_is_the_same_bytes_or_values(name: str) -> None:
     assert list(value_of(written)) == list(value_of(source))
 
 
-@pytest.mark.parametrize("name", READABLE)
+@pytest.mark.parametrize("name", [name for name in READABLE if not name.endswith(".zip")])
 def test_what_was_written_is_in_order_and_stable(name: str) -> None:
     document, _ = load(name)
     before = spelled(as_json(document))

@@ -1,0 +1,453 @@
+"""Puts the media of a document where its target has them: in a bundle, in the document, or in files beside it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, cast
+
+from loomconv.errors import LimitExceeded, LoomconvError
+from loomconv.media.blocks import MEDIA_TYPES, stand_in
+from loomconv.media.check import MediaChecker
+from loomconv.media.data_uri import decoded_size, is_data_uri, parse_data_uri
+from loomconv.media.images import image_size
+from loomconv.media.sniff import file_suffix, sniff
+from loomconv.media.store import InlineMedium, MediaStore, Medium
+from loomconv.model.document import Document, Tree
+from loomconv.model.record import own_record, with_record, without_members
+from loomconv.model.types import Node
+from loomconv.report import Report
+from loomconv.storage.limits import Limits
+from loomconv.storage.member_names import collision_key, unsafe_reason
+
+__all__ = ["MediaMode", "PlacedMedia", "inline_size", "place_media"]
+
+# `keep` leaves references as they are, but what this program itself put beside a document comes back into it.
+MediaMode = Literal["bundle", "inline", "beside", "keep", "drop"]
+
+# How much of a digest names a file; more of it where two begin the same.
+_DIGEST_SHOWN: Final = 16
+_RECORD: Final = "media"
+# How many bytes of members that no block refers to are set aside.
+_MOST_KEPT: Final = 1_000_000
+
+
+@dataclass(slots=True)
+class PlacedMedia:
+    """A document whose references lead to where its media will be, and what has to be written there, by name."""
+
+    document: Document
+    files: dict[str, Medium] = field(default_factory=dict)
+
+
+def inline_size(document: Document) -> int:
+    """How many bytes of media stand in the document itself, decoded; an estimate that decodes nothing."""
+    size = 0
+    for tree in document.trees:
+        for node in tree.nodes.values():
+            for block in node["content"]:
+                reference = block.get("ref")
+                if block["type"] in MEDIA_TYPES and isinstance(reference, str) and is_data_uri(reference):
+                    size += decoded_size(reference)
+    return size
+
+
+def place_media(
+    document: Document,
+    store: MediaStore,
+    mode: MediaMode,
+    report: Report,
+    *,
+    folder: str = "",
+    remember: bool = True,
+    fill_sizes: bool = False,
+    limits: Limits | None = None,
+    local: MediaStore | None = None,
+) -> PlacedMedia:
+    """Make the references of a document fit `mode`; the document itself is not changed.
+
+    `folder` is put before the names of files beside the document. With `remember` the document says how its media
+    were written before, for the way back. With `local`, what is found where the target's app looks for files, a medium
+    gets the reference again that it had there. `fill_sizes` adds width and height where an image has none. What cannot
+    be read, or is not what it says, stays as it is: that was reported on reading. Raises LimitExceeded when media that
+    are put into the document would make it larger than a document may be.
+    """
+    return _Placing(document, store, mode, report, folder, remember, fill_sizes, limits or Limits(), local).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A medium that is what its block says."""
+
+    medium: Medium
+    sniffed: str | None
+    # What stands before the bytes of a `data:` URI.
+    header: str = ""
+
+
+# Makes the new reference, block, or text of a block.
+_Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class _Former:
+    """How media were written before, by the digest of their bytes: the document's record, and what is noted now.
+
+    `headers` are those of `data:` URIs. `names` are references, one for each block in the order of the document, or a
+    single one where all were the same. `others` are members of the bundle that no block refers to.
+    """
+
+    def __init__(self, record: Any) -> None:
+        members = record if isinstance(record, dict) else {}
+        headers, names, others = (members.get(key) for key in ("headers", "names", "others"))
+        self.names: dict[str, list[str]] = {}
+        self.headers = {key: each for key, each in _items(headers) if isinstance(each, str)}
+        for key, each in _items(names):
+            listed = each if isinstance(each, list) else [each]
+            self.names[key] = [name for name in listed if isinstance(name, str)]
+        self.others = {key: medium for key, each in _items(others) if (medium := _decoded(each)) is not None}
+        self._turns: dict[str, int] = {}
+        self._used_names: set[str] = set()
+        self._used_headers: set[str] = set()
+        self._added: dict[str, list[str]] = {}
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self.headers or digest in self.names
+
+    def __bool__(self) -> bool:
+        return bool(self.headers or self.names)
+
+    def use_header(self, digest: str) -> str | None:
+        """What stood before the bytes in a `data:` URI, which they come back to."""
+        self._used_headers.add(digest)
+        return self.headers.get(digest)
+
+    def add(self, digest: str, name: str) -> None:
+        """Note the reference of one more block."""
+        self._added.setdefault(digest, []).append(name)
+
+    def next_name(self, digest: str) -> str | None:
+        """The former reference of the next block with these bytes."""
+        names = self.names.get(digest)
+        if not names:
+            return None
+        turn = self._turns.get(digest, 0)
+        self._turns[digest] = turn + 1
+        return names[min(turn, len(names) - 1)]
+
+    def use_names(self, digest: str) -> None:
+        """The references are those of the document again, and need not be noted any more."""
+        self._used_names.add(digest)
+
+    def to_json(self) -> dict[str, Any]:
+        """The record to write: what was not used up, and what was added."""
+        names = {key: each for key, each in self.names.items() if key not in self._used_names} | self._added
+        listed = {key: each[0] if len(set(each)) == 1 else each for key, each in names.items() if each}
+        headers = {key: each for key, each in self.headers.items() if key not in self._used_headers}
+        others = {key: _uri("data:;base64,", each) for key, each in self.others.items()}
+        parts = {"headers": headers, "names": listed, "others": others}
+        return {key: each for key, each in parts.items() if each}
+
+
+def _items(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _decoded(value: Any) -> Medium | None:
+    """A member that was set aside, None for what is none."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return InlineMedium(parse_data_uri(value).data)
+    except LoomconvError:
+        return None
+
+
+class _Placing:
+    def __init__(
+        self,
+        document: Document,
+        store: MediaStore,
+        mode: MediaMode,
+        report: Report,
+        folder: str,
+        remember: bool,
+        fill_sizes: bool,
+        limits: Limits,
+        local: MediaStore | None,
+    ) -> None:
+        self.document = document
+        self.store = store
+        self.mode = mode
+        self.report = report
+        self.folder = folder
+        self.remember = remember
+        self.fill_sizes = fill_sizes
+        self.limits = limits
+        self.local = local
+        self.checker = MediaChecker(store.head, limits)
+        self.files: dict[str, Medium] = {}
+        self.used: set[str] = set()
+        self.inlined = 0
+        self.tree: Tree | None = None
+        self.former = _Former(own_record(document.fields).get(_RECORD))
+        self.names: dict[str, str] = {}
+        self.taken = {collision_key(name) for name in store.members}
+
+    def run(self) -> PlacedMedia:
+        before = self.former.to_json()
+        trees = [self._placed(tree) for tree in self.document.trees]
+        if self.mode == "bundle":
+            for name in self.store.members:
+                medium = self.store.find(name)
+                if name not in self.files and medium is not None:
+                    self.files[name] = medium
+            for name, medium in self.former.others.items():
+                if name not in self.files and unsafe_reason(name) is None and self._is_free(name):
+                    self.files[name] = medium
+            self.former.others = {}
+        else:
+            self._keep_others()
+        if self.former.to_json() == before and all(
+            new is old for new, old in zip(trees, self.document.trees, strict=True)
+        ):
+            return PlacedMedia(self.document, self.files)
+        fields = self.document.fields
+        after = self.former.to_json()
+        if after != before:
+            fields = without_members(fields, _RECORD)
+            if after and self.remember:
+                fields = with_record(fields, **{_RECORD: after})
+        document = Document(fields, trees, self.document.key_order, self.document.origin, touched=True)
+        return PlacedMedia(document, self.files)
+
+    def _keep_others(self) -> None:
+        """Members that no block refers to are set aside in the document's record, as far as they are small."""
+        room = _MOST_KEPT if self.remember else 0
+        for name in self.store.members:
+            medium = None if name in self.used else self.store.find(name)
+            if medium is None:
+                continue
+            try:
+                kept = InlineMedium(medium.data()) if medium.size <= room else None
+            except LoomconvError:
+                kept = None
+            if kept is None:
+                self.report.add("media.left-behind", value=name)
+                continue
+            room -= kept.size
+            self.former.others[name] = kept
+            self.report.add("media.kept-aside", value=name)
+
+    def _placed(self, tree: Tree) -> Tree:
+        self.tree = tree
+        changes: dict[str, dict[int, _Change]] = {}
+        for node_id in tree.nodes.ids:
+            content = tree.nodes[node_id]["content"]
+            for position, block in enumerate(content):
+                if block["type"] not in MEDIA_TYPES:
+                    continue
+                change = self._change(node_id, position, block)
+                if change is not None:
+                    changes.setdefault(node_id, {})[position] = change
+        if not changes:
+            return tree
+
+        def replaced(node_id: str, node: Node) -> Node:
+            of_node = changes.get(node_id)
+            if of_node is None:
+                return node
+            content: list[Any] = list(node["content"])
+            for position, change in of_node.items():
+                content[position] = change(content[position])
+            return cast(Node, {**node, "content": content})
+
+        nodes = tree.nodes.transformed(replaced)
+        return Tree(tree.fields, nodes, tree.edges.over(nodes), tree.key_order)
+
+    # -- one block -------------------------------------------------------------------------------------------------
+
+    def _change(self, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
+        if self.mode == "drop":
+            self._tell("media.dropped", node_id, position, None)
+            return lambda block: {"type": "text", "text": stand_in(block)}
+        found = self._found(block)
+        if found is None:
+            return None
+        changes = [self._moved(found, node_id, position, block), self._sized(found, block)]
+        steps = [each for each in changes if each is not None]
+        if not steps:
+            return None
+
+        def change(block: dict[str, Any]) -> dict[str, Any]:
+            for step in steps:
+                block = step(block)
+            return block
+
+        return change
+
+    def _found(self, block: dict[str, Any]) -> _Found | None:
+        """The block's medium, if it is there, can be read and is what the block says."""
+        reference = block.get("ref")
+        if not isinstance(reference, str) or self.checker.check(block):
+            return None
+        if is_data_uri(reference):
+            if self.mode in ("keep", "inline") and not self.fill_sizes and (self.local is None or not self.former):
+                return None
+            data = parse_data_uri(reference, self.limits).data
+            return _Found(InlineMedium(data), sniff(data), reference[: reference.index(",") + 1])
+        medium = self.store.find(reference)
+        return None if medium is None else _Found(medium, sniff(medium.head()))
+
+    def _moved(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
+        if found.medium.where == "member":
+            self.used.add(block["ref"])
+        if self.mode == "bundle":
+            return self._into_bundle(found, node_id, position, block)
+        if self.mode == "beside":
+            return self._beside(found, node_id, position, block)
+        if self.local is not None and found.medium.where != "file" and (name := self._local_name(found)) is not None:
+            return _with_reference(name)
+        if found.medium.where == "inline":
+            return None
+        if self.mode == "inline" or self._was_moved_out(found):
+            return self._into_document(found, node_id, position, block)
+        return None
+
+    def _local_name(self, found: _Found) -> str | None:
+        """The reference that the medium had before, where it still leads to these bytes."""
+        digest = found.medium.sha256()
+        own = self.former.next_name(digest)
+        for name in dict.fromkeys([own, *self.former.names.get(digest, ())]):
+            medium = self.local.find(name) if self.local is not None and name is not None else None
+            if medium is not None and medium.sha256() == digest:
+                self.former.use_names(digest)
+                return name
+        return None
+
+    def _was_moved_out(self, found: _Found) -> bool:
+        """Whether the file lies beside the document because this program put it there."""
+        return found.medium.where == "file" and bool(self.former) and found.medium.sha256() in self.former
+
+    def _into_bundle(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
+        medium = found.medium
+        if medium.where == "member":
+            self.files[block["ref"]] = medium
+            return None
+        if medium.where == "inline" and not self._may_move_out(found, node_id, position, block):
+            return None
+        name = self._member_name(found)
+        if medium.where == "file" and medium.sha256() not in self.former:
+            self.former.add(medium.sha256(), block["ref"])
+        self.files.setdefault(name, medium)
+        self._tell("media.bundled", node_id, position, name)
+        return _with_reference(name)
+
+    def _beside(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
+        medium = found.medium
+        if medium.where == "file":
+            return None
+        if medium.where == "member":
+            self.former.add(medium.sha256(), block["ref"])
+        elif not self._may_move_out(found, node_id, position, block):
+            return None
+        name = self.folder + self._digest_name(found).rpartition("/")[2]
+        self.files.setdefault(name, medium)
+        self._tell("media.beside", node_id, position, name)
+        return _with_reference(name)
+
+    def _may_move_out(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> bool:
+        """Whether a medium that stands in the document can come back as it was; what stands before it is noted."""
+        digest = found.medium.sha256()
+        header = self.former.headers.get(digest, found.header)
+        if _uri(found.header, found.medium) != block["ref"] or header != found.header:
+            self._tell("media.kept-inline", node_id, position, None)
+            return False
+        if self.mode == "beside" or found.header != _header(block, found.sniffed):
+            self.former.headers[digest] = found.header
+        return True
+
+    def _into_document(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change:
+        medium = found.medium
+        self.inlined += medium.size * 4 // 3
+        if self.limits.document_bytes is not None and self.inlined > self.limits.document_bytes:
+            error: LimitExceeded = self.limits.exceeded(
+                "document_bytes", "the document with its media in it", needed=self.inlined
+            )
+            error.next_step = f"Leave the media outside, with `--media beside` or in a bundle. {error.next_step}"
+            raise error
+        digest = medium.sha256()
+        header = self.former.use_header(digest) or _header(block, found.sniffed)
+        if medium.where == "member" and block["ref"] != _name(digest, found.sniffed):
+            self.former.add(digest, block["ref"])
+        self._tell("media.inlined", node_id, position, block["ref"])
+        return lambda block: {**block, "ref": _uri(header, medium)}
+
+    def _sized(self, found: _Found, block: dict[str, Any]) -> _Change | None:
+        if not self.fill_sizes or block["type"] != "image" or "width" in block or "height" in block:
+            return None
+        try:
+            size = image_size(found.medium.data(), self.limits)
+        except LoomconvError:
+            return None  # too large to be looked at, which is no reason not to take it along
+        if size is None:
+            return None
+        width, height = size
+        return lambda block: {**block, "width": width, "height": height}
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def _member_name(self, found: _Found) -> str:
+        """The name in the bundle: that of an equal member, the one that the medium had before, else by its digest."""
+        digest = found.medium.sha256()
+        former = self.former.next_name(digest) if found.medium.where == "inline" else None
+        if former is not None and unsafe_reason(former) is None and (former in self.files or self._is_free(former)):
+            self.former.use_names(digest)
+            return former
+        if digest not in self.names:
+            for name in self.store.members:
+                member = self.store.find(name)
+                if member is not None and member.size == found.medium.size and member.sha256() == digest:
+                    self.names[digest] = name
+                    break
+        return self._digest_name(found)
+
+    def _digest_name(self, found: _Found) -> str:
+        digest = found.medium.sha256()
+        if digest not in self.names:
+            shown = _DIGEST_SHOWN
+            while not self._is_free(name := _name(digest, found.sniffed, shown)):
+                shown += _DIGEST_SHOWN
+            self.names[digest] = name
+        return self.names[digest]
+
+    def _is_free(self, name: str) -> bool:
+        key = collision_key(name)
+        if key in self.taken or key == collision_key("tree.openloom"):
+            return False
+        self.taken.add(key)
+        return True
+
+    def _tell(self, code: str, node_id: str, position: int, value: str | None) -> None:
+        tree = self.tree.id if self.tree is not None and len(self.document.trees) > 1 else None
+        self.report.add(code, tree=tree, node=node_id, pointer=f"/content/{position}", value=value)
+
+
+def _name(digest: str, sniffed: str | None, shown: int = _DIGEST_SHOWN) -> str:
+    """The name of a medium in a bundle that nobody has named."""
+    return f"media/{digest[:shown]}.{file_suffix(sniffed)}"
+
+
+def _with_reference(name: str) -> _Change:
+    return lambda block: {**block, "ref": name}
+
+
+def _header(block: dict[str, Any], sniffed: str | None) -> str:
+    """What stands before the bytes in a `data:` URI of the usual form."""
+    declared = block.get("mimeType")
+    mime = declared if isinstance(declared, str) and declared else sniffed
+    return f"data:{mime or 'application/octet-stream'};base64,"
+
+
+def _uri(header: str, medium: Medium) -> str:
+    return header + base64.b64encode(medium.data()).decode()
