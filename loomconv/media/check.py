@@ -15,7 +15,7 @@ from loomconv.storage.incident import Incident
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import unsafe_reason
 
-__all__ = ["MediaChecker", "check_block"]
+__all__ = ["MediaChecker", "check_block", "shown_reference"]
 
 # A single letter is a drive, not a scheme.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -63,7 +63,7 @@ class MediaChecker:
         if ref not in self._members:
             self._members[ref] = self._look(ref)
         found = self._members[ref]
-        return [found] if isinstance(found, Incident) else _check_types(stated, None, found, _shown(ref))
+        return [found] if isinstance(found, Incident) else _check_types(stated, None, found, shown_reference(ref))
 
     def _check_data_uri(self, ref: str, stated: str | None) -> list[Incident]:
         try:
@@ -78,11 +78,11 @@ class MediaChecker:
         try:
             data = self._head(ref)
         except LimitExceeded as error:
-            return Incident("media-too-large", f"{error.message}; it was not looked at", _shown(ref))
+            return Incident("media-too-large", f"{error.message}; it was not looked at", shown_reference(ref))
         except UnreadableFile:
-            return Incident("missing-media", "what the block refers to is damaged", _shown(ref))
+            return Incident("missing-media", "what the block refers to is damaged", shown_reference(ref))
         if data is None:
-            missing = Incident("missing-media", "the file that the block refers to is not there", _shown(ref))
+            missing = Incident("missing-media", "the file that the block refers to is not there", shown_reference(ref))
             return _check_reference(ref) or missing
         return _Looked(not data, sniff(data))
 
@@ -98,10 +98,10 @@ class _Looked:
 def _check_reference(ref: str) -> Incident | None:
     if _SCHEME.match(ref):
         message = "the block refers to something outside the file, which is not fetched"
-        return Incident("unresolved-media", message, _shown(ref))
+        return Incident("unresolved-media", message, shown_reference(ref))
     reason = unsafe_reason(ref)
     if reason is not None:
-        return Incident("unsafe-path", f"the block's reference is not followed: {reason}", _shown(ref))
+        return Incident("unsafe-path", f"the block's reference is not followed: {reason}", shown_reference(ref))
     return None
 
 
@@ -129,7 +129,7 @@ def _type_shown(mime: str) -> str:
     return plain.lower() if _MIME.fullmatch(plain) else "something that is no type"
 
 
-def _shown(ref: str) -> str | None:
+def shown_reference(ref: str) -> str | None:
     """The reference as a value for a report: no content, and none of the parts of a URL where secrets stand."""
     if is_data_uri(ref):
         return None

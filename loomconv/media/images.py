@@ -1,4 +1,4 @@
-"""The size of an image, from its header alone."""
+"""The size of an image, from its header alone, and whether it is a sound one; no pixel is ever decoded."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import struct
 import warnings
 import zlib
 from functools import cache
+from typing import Any
 
 from loomconv.media.sniff import sniff
 from loomconv.storage.limits import Limits
 
-__all__ = ["image_size"]
+__all__ = ["image_fault", "image_size"]
 
 # Pillow's readers that look at the header and decode no pixels, one for each type that is let in. Image.open is not
 # used: it tries more formats than these, and its pixel limit is a setting of the whole process. GIF and WebP are read
@@ -61,11 +62,49 @@ def image_size(data: bytes, limits: Limits | None = None) -> tuple[int, int] | N
     return size
 
 
+def image_fault(data: bytes) -> str | None:
+    """What is wrong with an image, as a clause, as far as that is seen without decoding it; None for a sound one.
+
+    Looked at are the header, and the checksums of a PNG. None, too, for what is no image that is opened here.
+    """
+    mime = sniff(data)
+    if mime == "image/webp":
+        return None if _webp_size(data) else _NO_HEADER
+    if mime == "image/gif":
+        return None if _gif_size(data) else _NO_HEADER
+    if mime not in _READERS:
+        return None
+    module, reader = _READERS[mime]
+    if _ask_pillow(data, module, reader) is None:
+        # Without a reader for it (AVIF is optional) nothing is known.
+        return _NO_HEADER if _reader(module, reader) is not None else None
+    if mime != "image/png":
+        return None
+    factory = _reader(module, reader)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with factory(io.BytesIO(data)) as image:
+                image.verify()
+        except _BROKEN:
+            return "a checksum in the image is wrong, or it ends too early"
+    return None
+
+
+_NO_HEADER = "the image's header cannot be read"
+
+
+def _reader(module: str, reader: str) -> Any:
+    try:
+        return getattr(importlib.import_module(module), reader)
+    except ImportError:
+        return None
+
+
 def _ask_pillow(data: bytes, module: str, reader: str) -> tuple[int, int] | None:
     _keep_pillow_quiet()
-    try:
-        factory = getattr(importlib.import_module(module), reader)
-    except ImportError:
+    factory = _reader(module, reader)
+    if factory is None:
         return None
     with warnings.catch_warnings():
         # Pillow warns of odd metadata, which says nothing about the size.

@@ -318,7 +318,8 @@ class _Placing:
         """The reference that the medium had before, where it still leads to these bytes."""
         digest = found.medium.sha256()
         own = self.former.next_name(digest)
-        for name in dict.fromkeys([own, *self.former.names.get(digest, ())]):
+        names: list[str | None] = [own, *self.former.names.get(digest, ())]
+        for name in dict.fromkeys(names):
             medium = self.local.find(name) if self.local is not None and name is not None else None
             if medium is not None and medium.sha256() == digest:
                 self.former.use_names(digest)

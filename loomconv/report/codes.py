@@ -144,5 +144,6 @@ CODES: dict[str, Code] = {
     "media.left-behind": Code(
         "warning", "A member of the bundle, which nothing refers to, is too large to be kept aside."
     ),
+    "media.broken-medium": Code("warning", "A medium is damaged: its header or a checksum in it is wrong."),
     "media.media-too-large": Code("warning", "A medium is above the size limit; it was not looked into."),
 }

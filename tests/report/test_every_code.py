@@ -17,6 +17,7 @@ import pytest
 
 from loomconv import api, jsontext
 from loomconv.errors import LoomconvError
+from loomconv.gallery import list_media, report_problems
 from loomconv.options import ConversionOptions
 from loomconv.report import CODES, Report, add_failure
 from loomconv.storage import Limits
@@ -165,6 +166,12 @@ def picture(size: int) -> dict[str, Any]:
     return {"type": "image", "mimeType": "image/png", "ref": "data:image/png;base64," + "AAAA" * size}
 
 
+def looked_into(case: Case) -> None:
+    block = {**picture(0), "ref": f"data:image/png;base64,{base64.b64encode(PNG[:30]).decode()}"}
+    for listed in list_media(api.load(case.file("in", loom(node("a", content=[block]))))):
+        report_problems(listed, case.report)
+
+
 def large_from_elsewhere(case: Case) -> None:
     block = {**picture(0), "ref": f"data:image/png;base64,{base64.b64encode(PNG + bytes(1_000_000)).decode()}"}
     dump = {"aspen-grove": {"as": "dump"}}
@@ -232,6 +239,7 @@ MADE: dict[str, Callable[[Case], Any]] = {
     "media.kept-inline": lambda case: case.convert(PICTURES, media="bundle"),
     "media.beside": lambda case: case.convert(PICTURES, "socketteer", media="beside"),
     "media.dropped": lambda case: case.convert(PICTURES, media="drop"),
+    "media.broken-medium": lambda case: looked_into(case),
     "media.bundle-by-size": lambda case: large_from_elsewhere(case),
     "restore.edited": lambda case: case.back(LOOM, "openloom-1", rewrite("author", "user")),
     "restore.missing": lambda case: case.back(NOTED, "openloom-1", drop_child),
