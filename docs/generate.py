@@ -219,13 +219,21 @@ def _usage(context: click.Context) -> str:
 
 def _command_section(name: str, command: click.Command, parent: click.Context) -> str:
     context = click.Context(command, info_name=name, parent=parent)
-    parts = [f"## {name}", f"```text\n{_usage(context)}\n```", _prose(command.help or "")]
+    depth = "##" if parent.parent is None else "###"
+    parts = [
+        f"{depth} {context.command_path.partition(' ')[2]}",
+        f"```text\n{_usage(context)}\n```",
+        _prose(command.help or ""),
+    ]
     # The command's own options; those of formats are on the page of formats.
     options = [each for each in click.Command.get_params(command, context) if isinstance(each, click.Option)]
     records = [record for each in options if (record := each.get_help_record(context)) is not None]
     parts.append(_table(("option", "meaning"), [(_code(names), _prose(text)) for names, text in records]))
     if more := _epilog(command):
         parts.append(more)
+    if isinstance(command, click.Group):
+        below = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
+        parts += [_command_section(each, found, context) for each, found in below if found is not None]
     return "\n\n".join(parts)
 
 

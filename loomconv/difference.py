@@ -227,10 +227,10 @@ class _Trees:
                 parents.append((key, self.before.graph.children_of(key), self.after.graph.children_of(other)))
         for parent, ours, theirs in parents:
             there = set(theirs)
-            old = [self.to_right[each] for each in ours if self.to_right.get(each) in there]
-            known = set(old)
-            new = [each for each in theirs if each in known]
-            if old != new:
+            # A child that hangs on its parent twice stands where it does first.
+            old = dict.fromkeys(self.to_right[each] for each in ours if self.to_right.get(each) in there)
+            new = dict.fromkeys(each for each in theirs if each in old)
+            if list(old) != list(new):
                 yield Change("reordered", self.before.id, parent, "children", before=ours, after=theirs)
 
     def _link_changes(self) -> Iterator[Change]:

@@ -124,8 +124,8 @@ class _Writing:
         mode = self._media_mode(document, store)
         self.is_bundle = mode == "bundle"
         holds_files = "file" in self.capabilities.media
-        idle = mode == "keep" and _RECORDED not in own_record(document.fields) and not options.fill_image_sizes
-        if mode is None or idle:
+        has_work = bool(store.members) or _RECORDED in own_record(document.fields) or options.fill_image_sizes
+        if mode is None or (mode == "keep" and not has_work):
             return document
         places = [Path(self.name).parent] if self.name != "-" else []
         if options.media_root is not None:

@@ -222,8 +222,11 @@ class _Placing:
         return PlacedMedia(document, self.files)
 
     def _keep_others(self) -> None:
-        """Members that no block refers to are set aside in the document's record, as far as they are small."""
-        room = _MOST_KEPT if self.remember else 0
+        """Members that no block refers to are set aside in the document's record, as far as they are small.
+
+        When references are to stay as they are, media stay behind.
+        """
+        room = _MOST_KEPT if self.remember and self.mode not in ("keep", "drop") else 0
         for name in self.store.members:
             medium = None if name in self.used else self.store.find(name)
             if medium is None:
@@ -300,7 +303,7 @@ class _Placing:
         return None if medium is None else _Found(medium, sniff(medium.head()))
 
     def _moved(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
-        if found.medium.where == "member":
+        if found.medium.where == "member" and self.mode != "keep":
             self.used.add(block["ref"])
         if self.mode == "bundle":
             return self._into_bundle(found, node_id, position, block)
@@ -401,7 +404,7 @@ class _Placing:
     def _member_name(self, found: _Found) -> str:
         """The name in the bundle: that of an equal member, the one that the medium had before, else by its digest."""
         digest = found.medium.sha256()
-        former = self.former.next_name(digest) if found.medium.where == "inline" else None
+        former = self.former.next_name(digest)
         if former is not None and unsafe_reason(former) is None and (former in self.files or self._is_free(former)):
             self.former.use_names(digest)
             return former

@@ -142,7 +142,7 @@ CODES: dict[str, Code] = {
     "media.dropped": Code("warning", "A medium was left out, as asked for; its text stands for it."),
     "media.kept-aside": Code("notice", "A member of the bundle that is not referred to is kept aside, to come back."),
     "media.left-behind": Code(
-        "warning", "A member of the bundle, which nothing refers to, is too large to be kept aside."
+        "warning", "A member of the bundle did not come along: it is too large, or was not asked for."
     ),
     "media.broken-medium": Code("warning", "A medium is damaged: its header or a checksum in it is wrong."),
     "media.media-too-large": Code("warning", "A medium is above the size limit; it was not looked into."),

@@ -186,6 +186,20 @@ def test_media_go_to_files_beside_and_come_back(tmp_path: Path) -> None:
     assert (tmp_path / "v.openloom").read_bytes() == source.read_bytes()
 
 
+def test_a_bundle_goes_to_files_beside_and_comes_back(tmp_path: Path) -> None:
+    source = FIXTURES / "picture-book.openloom.zip"
+    for via, name in (("socketteer", "s.json"), ("miniloom", "m.json"), ("openloom-2", "o.openloom")):
+        convert(source, tmp_path / name, target_format=via, options=ConversionOptions(media="beside"))
+        convert(tmp_path / name, tmp_path / "back.openloom.zip")
+        assert members(tmp_path / "back.openloom.zip") == members(source)
+
+
+def test_what_is_kept_as_it_is_stays_behind(tmp_path: Path) -> None:
+    found = codes(FIXTURES / "picture-book.openloom.zip", tmp_path / "a.openloom", media="keep")
+    assert found == {"media.left-behind": 6}
+    assert "base64" not in (tmp_path / "a.openloom").read_text("utf-8")
+
+
 def test_a_text_only_app_gets_words_and_the_files_lie_beside(tmp_path: Path) -> None:
     nodes = [node("a", content=[block(PNG, altText="a dot"), block(WAV, "audio/wav", transcript="hum")])]
     source = written(tmp_path, loom(*nodes))
