@@ -14,7 +14,7 @@ from loomconv.api import convert
 from loomconv.registry import default_registry
 from loomconv.roundtrip import round_trip
 from loomconv.validation import validate_file
-from tests.made import documents, examples
+from tests.made import documents, examples, link, node
 
 FORMATS = sorted(default_registry().formats)
 SUFFIX = {"aspen-grove": (".db", ".json"), "loom-write-log": (".loom.jsonl",)}
@@ -57,6 +57,26 @@ def test_any_file_comes_home_from_every_other_format(tmp_path_factory: Factory, 
         _comes_home(tmp_path_factory, value, home, via, kind)
 
     check()
+
+
+def _large() -> dict[str, Any]:
+    """A chain of 1,000 nodes, a node with 1,000 children that all lead to one more, and a text of 300,000 characters."""
+    nodes = [node(f"c{number}", f"step {number} \u2028") for number in range(1_000)]
+    edges = [link(f"c{number - 1}", f"c{number}") for number in range(1, 1_000)]
+    nodes += [node(f"w{number}", "" if number % 3 else "🧵 child", "model") for number in range(1_000)]
+    edges += [link("c5", f"w{number}") for number in range(1_000)]
+    nodes.append(node("huge", "A long line, é and 🧵.\n" * 14_000))
+    sources = [{"nodeId": f"w{number}", "role": "context" if number else "primary"} for number in range(1_000)]
+    edges.append({"type": "continuation", "sources": sources, "targetNodeId": "huge"})
+    tree = {"id": "large", "title": "Large", "rootNodeIds": ["c0"], "nodes": {each["id"]: each for each in nodes}}
+    return {"format": "open-loom", "version": "2.0", "trees": [{**tree, "edges": edges}]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("home", FORMATS)
+@pytest.mark.parametrize("via", FORMATS)
+def test_a_large_file_comes_home_from_every_other_format(tmp_path_factory: Factory, home: str, via: str) -> None:
+    _comes_home(tmp_path_factory, _large(), home, via, 0)
 
 
 @given(documents(max_trees=1), st.sampled_from(FORMATS), st.integers(0, 1))
