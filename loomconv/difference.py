@@ -246,10 +246,12 @@ class _Trees:
     @staticmethod
     def _links(tree: Tree, names: dict[str, str]) -> dict[tuple[Any, ...], int]:
         found: dict[tuple[Any, ...], int] = {}
-        ids, parent = tree.nodes.ids, tree.graph.parent
-        for position in range(len(tree.edges)):
-            target = tree.edges.targets[position]
-            plain = tree.edges.kinds[position] == CONTINUATION and tree.edges.parents[position] == parent[target]
+        ids = tree.nodes.ids
+        has_parent = bytearray(len(ids))
+        for position, target in enumerate(tree.edges.targets):
+            # The first continuation into a node makes its parent, which is compared by itself.
+            plain = tree.edges.kinds[position] == CONTINUATION and not has_parent[target]
+            has_parent[target] |= plain
             if plain and position not in tree.edges.rich:
                 continue
             edge = tree.edges[position]

@@ -153,3 +153,13 @@ def test_a_second_link_to_the_same_parent_is_no_order() -> None:
     twice = document_of(tree_of(nodes, [link("r", "a"), link("r", "b"), link("r", "a")], rootNodeIds=["r"]))
     once = document_of(tree_of(nodes, [link("r", "a"), link("r", "b")], rootNodeIds=["r"]))
     assert "reordered" not in compare_looms(twice, once).counts
+
+
+def test_a_second_link_to_the_same_parent_is_a_link() -> None:
+    second = {**link("r", "a"), "sources": [{"nodeId": "r", "role": "context"}]}
+    nodes = [node("r"), node("a"), node("b")]
+    before = document_of(tree_of(nodes, [link("r", "b"), link("r", "a"), second], rootNodeIds=["r"]))
+    after = document_of(tree_of(nodes, [link("r", "b"), link("b", "a"), second], rootNodeIds=["r"]))
+    assert [(each.kind, each.node) for each in compare_looms(before, after).changes] == [("moved", "a")]
+    without = document_of(tree_of(nodes, [link("r", "b"), link("r", "a")], rootNodeIds=["r"]))
+    assert [(each.kind, each.node) for each in compare_looms(before, without).changes] == [("linked", "a")]
