@@ -60,7 +60,7 @@ def test_any_file_comes_home_from_every_other_format(tmp_path_factory: Factory, 
 
 
 def _large() -> dict[str, Any]:
-    """A chain of 1,000 nodes, a node with 1,000 children that all lead to one more, and a text of 300,000 characters."""
+    """A chain of 1,000 nodes, 1,000 children of one that lead to one more, and a text of 300,000 letters."""
     nodes = [node(f"c{number}", f"step {number} \u2028") for number in range(1_000)]
     edges = [link(f"c{number - 1}", f"c{number}") for number in range(1, 1_000)]
     nodes += [node(f"w{number}", "" if number % 3 else "🧵 child", "model") for number in range(1_000)]
