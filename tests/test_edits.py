@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loomconv import jsontext
+from loomconv.api import convert, load
 from loomconv.cli.program import program
 from loomconv.edits import Edit, unexpected_changes
 from loomconv.roundtrip import round_trip
@@ -59,6 +60,24 @@ def test_a_source_that_was_moved_below_its_target_is_no_source_any_more(tmp_path
     told = [each for each in trip.steps[-1].findings if each.code == "restore.edited" and each.node == "2"]
     assert [each.value for each in told] == [["10", "r", "r"]]
     assert "repair.cycle" not in trip.steps[-1].codes
+
+
+def test_a_moved_node_hangs_on_its_new_parent_whatever_further_parents_it_has(tmp_path: Path) -> None:
+    nodes = [node(each) for each in ("r", "b", "a", "10")]
+    edges = [link("r", "a"), {**link("r", "b"), "sources": [{"nodeId": "r"}, {"nodeId": "r"}]}, link("r", "b")]
+    tree = {"id": "t0", "title": "", "rootNodeIds": ["r"], "nodes": {each["id"]: each for each in nodes}}
+    value = {"format": "open-loom", "version": "2.0", "trees": [{**tree, "edges": [*edges, link("a", "10")]}]}
+    path, there = tmp_path / "a.openloom", tmp_path / "b.json"
+    path.write_bytes(jsontext.dump(value, jsontext.TWO_SPACES))
+    convert(path, there, target_format="openloom-1")
+    moved = jsontext.load(there.read_bytes()).value
+    moved["nodes"]["r"]["childrenIds"].remove("b")
+    moved["nodes"]["a"]["childrenIds"].append("b")
+    moved["nodes"]["b"]["parentId"] = "a"
+    there.write_bytes(jsontext.encode(moved))
+    (home,) = load(there).trees
+    assert home.graph.parent_of("b") == "a"
+    assert [edge["sources"][0]["nodeId"] for edge in home.edges if edge["targetNodeId"] == "b"] == ["a", "r"]
 
 
 def test_a_note_goes_with_what_it_is_about() -> None:

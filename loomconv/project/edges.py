@@ -118,6 +118,7 @@ class _Unpacking:
         self.placed = bytearray(len(tree.nodes))
         self.own: dict[int, Edge] = {}
         self.turns: dict[int, Iterator[int]] = {}
+        self.further: dict[int, list[Edge]] = {}
         self.entries = self._entries(packed)
 
     def _entries(self, packed: dict[str, Any]) -> list[int | Edge]:
@@ -177,8 +178,14 @@ class _Unpacking:
         for entry in self.entries:
             if isinstance(entry, int):
                 self._place_next(self.graph.parent[entry])
-            elif entry["type"] != "continuation" or self.graph.parent[self._target(entry)] >= 0:
+            elif entry["type"] != "continuation":
                 self.table.append(entry)
+            elif self.graph.parent[target := self._target(entry)] >= 0:
+                if self.placed[target]:
+                    self.table.append(entry)
+                else:
+                    # The first continuation into a node makes its parent, which may be another one by now.
+                    self.further.setdefault(target, []).append(entry)
             else:
                 self.moved.append(entry)  # a further parent of a node that was made a root
         edges = self.tree.edges
@@ -242,6 +249,8 @@ class _Unpacking:
             self.table.add(self.graph.parent[child], child, self.form)
         else:
             self.table.append(own)
+        for edge in self.further.pop(child, ()):
+            self.table.append(edge)
 
 
 _PLAIN_FORMS = (0, ID_ABSENT, ROLE_ABSENT, ID_ABSENT | ROLE_ABSENT)
