@@ -193,11 +193,17 @@ def unexpected_changes(before: Document, after: Document, edits: list[Edit]) -> 
             del waiting[edit.kind, edit.node]
         elif change.kind == "removed" and change.node in notes:
             continue
+        elif change.kind == "reordered" and _without(change.before, gone) == _without(change.after, gone):
+            continue  # a node that was moved may stand elsewhere among the children of its further parents
         elif change.kind != "linked" or change.node not in shortened:
             unexplained.append(change)
     for edit in waiting.values():
         unexplained.append(Change(edit.kind, "", edit.node, "edit that was lost", after=edit.text or edit.parent))
     return unexplained
+
+
+def _without(children: list[str], gone: set[str]) -> list[str]:
+    return [each for each in children if each not in gone]
 
 
 def _notes(tree: Tree) -> Iterator[tuple[str, set[str]]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 __all__ = [
     "AmbiguousFormat",
     "ConversionRefused",
+    "DiskFull",
     "InvalidDocument",
     "LimitExceeded",
     "LoomconvError",
@@ -107,3 +108,7 @@ class PluginFault(LoomconvError):
 
 class UsageFault(LoomconvError):
     """The call itself cannot be carried out: a wrong combination of options, or a target that is not possible."""
+
+
+class DiskFull(UsageFault):
+    """The target takes nothing any more: it is full or read-only. Whatever else is to be written would fail, too."""

@@ -267,6 +267,9 @@ class Format:
     capabilities: ClassVar[Capabilities] = Capabilities()
     # Key of the format's own things under `extensions`.
     namespace: ClassVar[str]
+    # Files of the app that are no looms by themselves, or older states of one: pattern for the name or the end of the
+    # path (`backups/*`) → what they are. Whoever converts whole folders passes them over.
+    by_products: ClassVar[Mapping[str, str]] = {}
     # How the app itself lays out its files.
     layout: ClassVar[Layout] = jsontext.COMPACT
     # Other layouts that the writer chooses by itself, so that there is no need to remember them.

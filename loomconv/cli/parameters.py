@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from loomconv.errors import UsageFault
 from loomconv.model.times import format_ms, to_ms
 from loomconv.options import ConversionOptions
 from loomconv.privacy import PARTS
@@ -31,6 +32,7 @@ __all__ = [
     "make_options",
     "media",
     "media_root",
+    "parsed_size",
     "residue",
     "source_format",
     "without",
@@ -88,6 +90,16 @@ def _number(ctx: click.Context, param: click.Parameter, value: str) -> int | Non
     if not value.isdecimal() or not 0 < len(value) < 16 or int(value) < 1:
         raise click.BadParameter("a number from 1 on, or `all`.", ctx, param)
     return int(value)
+
+
+def parsed_size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A size with its unit, in bytes, as a callback of an option."""
+    if value is None:
+        return None
+    try:
+        return Limits.parse([f"document-bytes={value}"]).document_bytes
+    except UsageFault:
+        raise click.BadParameter("a size is written like 2GiB or 800MB.", ctx, param) from None
 
 
 def _parts(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> frozenset[str]:

@@ -20,7 +20,7 @@ from loomconv.errors import LoomconvError, UnknownFormat, UsageFault
 __all__ = ["Program", "program"]
 
 # Each is a module of this package with a `command`.
-_COMMANDS: Final = ("convert", "inspect", "validate", "roundtrip", "diff", "media", "formats", "completion")
+_COMMANDS: Final = ("convert", "batch", "inspect", "validate", "roundtrip", "diff", "media", "formats", "completion")
 _DEBUG_VARIABLE: Final = "LOOMCONV_DEBUG"
 
 

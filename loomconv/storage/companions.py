@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loomconv.errors import UsageFault
 
-__all__ = ["RESIDUE_SUFFIX", "companion_path", "is_companion", "media_folder", "residue_path"]
+__all__ = ["RESIDUE_SUFFIX", "companion_path", "is_companion", "media_folder", "residue_path", "stem_of"]
 
 RESIDUE_SUFFIX = ".loomconv-residue.json"
 
@@ -51,6 +51,11 @@ def _refuse_stream(dst: Path) -> None:
         raise UsageFault("standard output has no files beside it", next_step="Name an output file instead of `-`.")
 
 
+def stem_of(name: str) -> str:
+    """A file's name without its suffixes: `story.openloom.json` gives `story`, `v1.2.json` gives `v1.2`."""
+    return _SUFFIXES.sub("", name)
+
+
 def media_folder(dst: Path) -> str:
     """The name of the folder beside `dst` for its media: `story.openloom.json` gives `story.media`."""
-    return f"{_SUFFIXES.sub('', dst.name)}.media"
+    return f"{stem_of(dst.name)}.media"

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from loomconv.errors import UsageFault
+from loomconv.errors import DiskFull, UsageFault
 
 if TYPE_CHECKING:
     from tempfile import SpooledTemporaryFile
@@ -285,7 +285,8 @@ def _unwritable(name: str, error: OSError) -> UsageFault:
         errno.EROFS: "Write to another folder.",
     }
     step = steps.get(error.errno or 0, "Check the folder, or write to another one.")
-    return UsageFault(f"the output cannot be written ({error.strerror})", source=name, next_step=step)
+    fault = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS) else UsageFault
+    return fault(f"the output cannot be written ({error.strerror})", source=name, next_step=step)
 
 
 def _sync_folder(folder: Path) -> None:

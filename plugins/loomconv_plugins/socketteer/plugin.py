@@ -22,6 +22,13 @@ class Socketteer(Format):
     title = "socketteer's loom"
     suffixes = (".json",)
     namespace = NAMESPACE
+    # Dossier §1.2 (W7, W8, W10).
+    by_products: ClassVar[dict[str, str]] = {
+        "backups/model_responses-*.json": "recorded answers of models",
+        "model_responses-????-??-??-??.??.??.json": "recorded answers of models",
+        "backups/*-????-??-??-??.??.??.json": "backup",
+        "app_data.json": "settings of an app",
+    }
     layout: ClassVar[Layout] = jsontext.PYTHON_INDENT_4
     # A deep tree is written on one line (see `writer`).
     further_layouts: ClassVar[tuple[Layout, ...]] = (replace(jsontext.PYTHON_INDENT_4, indent=None),)

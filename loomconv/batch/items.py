@@ -1,0 +1,93 @@
+"""What travels between the parts of a batch: a source, how to convert it, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from loomconv.options import ConversionOptions
+
+__all__ = ["FINISHED", "Item", "Outcome", "Settings", "Status"]
+
+# `done`: converted. `partly`: the input ends too early, what stands before was saved. `failed`: the file is the cause,
+# and would be again. `stopped`: it took too long or too much memory, the worker died, or the disk was full. `skipped`:
+# no loom, or a file that belongs to one. `same`: it was touched, but says what it said before.
+Status = Literal["done", "partly", "failed", "stopped", "skipped", "same"]
+
+# What is not tried again as long as neither the source nor the options change.
+FINISHED: Final = ("done", "partly", "failed", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One source.
+
+    `name` is its path below the source folder with `/`, and its key: unique in a batch. `source` is the path or URL to
+    open, `member` the name in the archive that it is. `target` is the output's path below the target folder. `stamp`
+    changes when the source does; `digest` is the SHA-256 of what was converted before, empty when nothing was.
+    """
+
+    name: str
+    source: str
+    target: str
+    size: int
+    stamp: str
+    member: str | None = None
+    digest: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """How each item is converted. `target_root` is the path or URL of the target folder, `suffix`
+    what output names end with.
+
+    With `split` each tree of a loom goes to a file of its own, named by its title. `max_memory` is in bytes, None for
+    no limit; it holds for a worker process.
+    """
+
+    target_root: str
+    target_format: str
+    suffix: str
+    source_format: str | None = None
+    options: ConversionOptions = field(default_factory=ConversionOptions)
+    split: bool = False
+    max_memory: int | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of an item.
+
+    `outputs` are paths below the target folder. `codes` counts findings by code, `examples` has one message a code with
+    its place. `losses` counts what the target cannot hold, `lost` those of them that were not kept aside. `message`
+    says why when there is no output.
+    """
+
+    name: str
+    status: Status
+    format: str = ""
+    outputs: list[str] = field(default_factory=list)
+    digest: str = ""
+    trees: int = 0
+    nodes: int = 0
+    losses: int = 0
+    lost: int = 0
+    warnings: int = 0
+    codes: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
+    message: str = ""
+    seconds: float = 0.0
+    # The target cannot take anything any more, so that going on makes no sense.
+    fatal: bool = False
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Whether a person should look at the file: it is not there, not whole, or was mended, or lost something."""
+        return self.status in ("failed", "stopped", "partly") or self.lost > 0 or self.warnings > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome as a JSON object, without what says nothing."""
+        found = {name: getattr(self, name) for name in self.__slots__ if name not in ("digest", "fatal")}
+        found["seconds"] = round(self.seconds, 3)
+        kept = {name: value for name, value in found.items() if value or name in ("name", "status")}
+        return {**kept, "needs_a_look": True} if self.needs_a_look else kept
