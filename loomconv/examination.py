@@ -101,6 +101,22 @@ class Examiner:
                 tree=tree,
             )
 
+    def mended(self, node_id: str, node: Node, report: Report) -> Node:
+        """A node that came back from what was set aside, in shape; where its media lead to is told."""
+        kept = mend_node(node_id, node, report)
+        for position, block in enumerate(kept["content"]):
+            if block["type"] in MEDIA_TYPES:
+                for incident in self._media.check(block):
+                    if incident.kind in ("missing-media", "unsafe-path"):
+                        report.add(
+                            f"media.{incident.kind}",
+                            _sentence(incident.message),
+                            node=node_id,
+                            pointer=f"/content/{position}",
+                            value=incident.value,
+                        )
+        return kept
+
     def _check_medium(self, node: Node, node_id: str, position: int) -> None:
         for incident in self._media.check(node["content"][position]):
             on_disk = self._names_files and incident.kind in ("unsafe-path", "missing-media")

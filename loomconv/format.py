@@ -74,6 +74,10 @@ class Confidence:
     score: int
     reason: str
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.score <= 100:
+            raise PluginFault(f"a confidence is a number from 1 to 100, and not {self.score!r}")
+
 
 class Probe:
     """The start of a file, for detection: nothing but `tables` reads more than 64 KiB.

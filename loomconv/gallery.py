@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -141,12 +142,16 @@ def report_problems(listed: ListedMedium, report: Report) -> None:
 def extract_media(document: Document, folder: Path, limits: Limits | None = None) -> list[ListedMedium]:
     """Copy every medium that is what it says to a file in `folder`, named by its node and digest, with an index.
 
-    The folder is made; it may hold what an earlier extraction left. Nothing is written under a type that the bytes
-    are not of. Raises UsageFault when the folder cannot be used.
+    The folder is made if there are any; it may hold what an earlier extraction left. Nothing is written under a type
+    that the bytes are not of. Raises UsageFault when the folder cannot be used.
     """
+    found = list_media(document, limits)
+    first = next(found, None)
+    if first is None:
+        return []
     _make_folder(folder)
     done = []
-    for listed in list_media(document, limits):
+    for listed in itertools.chain([first], found):
         if listed.is_sound and listed.medium is not None and listed.sha256 is not None:
             name = _UNSAFE.sub("_", listed.node)[:_LONGEST_NAME]
             listed.file = f"{name}-{listed.sha256[:_DIGEST_SHOWN]}.{file_suffix(listed.real)}"

@@ -23,7 +23,7 @@ from loomconv.project import restore_document
 from loomconv.project.beside import (
     merge_residue_file,
 )
-from loomconv.project.restoration import join_parts, part_of
+from loomconv.project.restoration import Mend, join_parts, part_of
 from loomconv.registry import Registry
 from loomconv.repair import mend_node, repair_document
 from loomconv.report import Report
@@ -55,6 +55,7 @@ class Reading:
         self.report = report
         self.registry = registry
         self.truncated = False
+        self._mend: Mend = mend_node
 
     def load(self, where: Where, name: str | None) -> Document:
         """The whole, restored and repaired document; `name` is the format when it is known. Closes what it opened."""
@@ -65,7 +66,7 @@ class Reading:
                 part = part_of(document)
                 if part is not None and part[1] > 1:
                     document = self._with_other_parts(document, part, source, chosen)
-                restore_document(document, self.report, mend_node)
+                restore_document(document, self.report, self._mend)
                 self._finish(document)
         except LoomconvError:
             source.close()
@@ -106,6 +107,7 @@ class Reading:
         examiner.fields(document)
         self._merge_residue_file(document, source, examiner)
         document.media = store
+        self._mend = examiner.mended
         if not source.members:
             source.detach()
         document.touched |= context.touched or examiner.changed or context.truncated
@@ -164,8 +166,8 @@ class Reading:
             )
             return document
         for other in parts[1:]:
-            restore_document(other, self.report, mend_node)
-        restore_document(document, self.report, mend_node)
+            restore_document(other, self.report, self._mend)
+        restore_document(document, self.report, self._mend)
         joined = join_parts(parts)
         # No single file holds it, so there are no bytes of its own to copy.
         joined.touched = True

@@ -146,6 +146,8 @@ class _Journey:
         read_as, options = home, self.options
         for number, stop in enumerate(stops, 1):
             last = number == len(stops)
+            if last:
+                options = replace(options, media="auto")  # the way home is the file's own
             target = self.folder / f"step-{number}{_suffix(stop, source.name if last else '')}"
             try:
                 done = api.convert(

@@ -15,7 +15,7 @@ from loomconv.capabilities import EVERYTHING
 from loomconv.errors import ConversionRefused, LoomconvError, UsageFault
 from loomconv.format import Format, WriteContext
 from loomconv.jsontext import Layout
-from loomconv.media.placement import MediaMode, inline_size, place_media
+from loomconv.media.placement import MediaMode, inline_count, inline_size, leads_to, place_media
 from loomconv.media.store import MediaStore, Medium
 from loomconv.model.document import Document
 from loomconv.model.record import NAMESPACE, extensions_of, own_record
@@ -37,6 +37,7 @@ __all__ = ["BUNDLE_FROM", "dump"]
 # From so many bytes of media on the specification prefers a bundle (OL2-4.3-bundle-size).
 BUNDLE_FROM: Final = 1_000_000
 
+_SHOWN: Final = 20
 _RECORDED: Final = "media"
 _EMBEDDED: Final = re.compile(rb"(?i)data:(?:image|audio)")
 _LARGE_TEXT: Final = 1 << 30
@@ -113,10 +114,13 @@ class _Writing:
                 raise ConversionRefused(
                     f"{self.target.name} cannot hold everything ({self.report.losses()} losses)",
                     source=self.report.source["name"] if self.report.source else None,
-                    next_step="See the report; without --strict it is written, and what does not fit is kept aside.",
+                    next_step=f"See the report; without --strict what does not fit is {self._fate()}.",
                 )
         _remove_stale_residues(residues)
         return files
+
+    def _fate(self) -> str:
+        return "lost" if self.options.residue == "none" else "kept aside"
 
     def _with_media_placed(self, document: Document) -> Document:
         """The document with its references as the target has them; notes what has to be written of media."""
@@ -124,12 +128,11 @@ class _Writing:
         mode = self._media_mode(document, store)
         self.is_bundle = mode == "bundle"
         holds_files = "file" in self.capabilities.media
+        near = self._near()
         has_work = bool(store.members) or _RECORDED in own_record(document.fields) or options.fill_image_sizes
         if mode is None or (mode == "keep" and not has_work):
+            self._tell_of_media(document, store, near, placed=False)
             return document
-        places = [Path(self.name).parent] if self.name != "-" else []
-        if options.media_root is not None:
-            places.append(options.media_root)
         placed = place_media(
             document,
             store,
@@ -139,8 +142,10 @@ class _Writing:
             remember=options.residue != "none",
             fill_sizes=options.fill_image_sizes,
             limits=options.limits,
-            local=MediaStore(None, places, options.limits) if holds_files else None,
+            near=near,
+            shows_files=holds_files,
         )
+        self._tell_of_media(placed.document, store, near, placed=mode != "keep")
         self.media = placed.files
         if self.inline_size:
             self.is_bundle = bool(placed.files)  # media that are not what they say stay in the document
@@ -153,6 +158,36 @@ class _Writing:
                 )
         return placed.document
 
+    def _near(self) -> MediaStore:
+        """Where files that the output names will be looked for."""
+        folders = [] if self.name == "-" else [Path(self.name).parent]
+        if self.options.media_root is not None:
+            folders.append(self.options.media_root)
+        return MediaStore(None, folders, self.options.limits)
+
+    def _tell_of_media(self, document: Document, store: MediaStore, near: MediaStore, *, placed: bool) -> None:
+        """Files that the output names and that are not found from where it is; media that the app does not show."""
+        at_home = document.origin is not None and document.origin.format == self.target.name
+        lost = [] if placed or self.name == "-" else [name for name in store.files if not _is_near(name, store, near)]
+        if lost:
+            self.report.add(
+                "media.out-of-reach",
+                f"{len(lost)} of the files that the loom names lie beside the input, and are not found from the "
+                "output; --media beside takes them along.",
+                value=lost[:_SHOWN],
+            )
+        if "file" in self.capabilities.media and "inline" not in self.capabilities.media and not at_home:
+            origin = document.origin
+            embedded = placed or (origin is not None and _EMBEDDED.search(origin.data) is not None)
+            hidden = inline_count(document) if embedded else 0
+            if hidden:
+                self.report.add(
+                    "media.hidden",
+                    f"{hidden} pictures or sounds are kept in the file, and {self.target.title} shows files only; "
+                    "--media beside writes them as files.",
+                    value=hidden,
+                )
+
     def _media_mode(self, document: Document, store: MediaStore) -> MediaMode | None:
         """What `auto` means here; None when nothing has to be done.
 
@@ -162,6 +197,12 @@ class _Writing:
         """
         held, asked = self.capabilities.media, self.options.media
         zipped = "bundle" in held and self.file_name.lower().endswith(".zip")
+        if self.file_name.lower().endswith(".zip") and "bundle" not in held:
+            raise UsageFault(
+                f"the name asks for a bundle, and {self.target.name} has none",
+                source=self.name,
+                next_step="Leave `.zip` off the name, or choose a format that has bundles.",
+            )
         if asked == "bundle" and "bundle" not in held:
             raise UsageFault(
                 f"{self.target.name} has no bundles", next_step="Use --media beside, inline, keep or drop instead."
@@ -329,6 +370,11 @@ def _remove_stale_residues(residues: dict[str, bytes | None]) -> None:
             stale = residue_path(Path(path))
             if stale.is_file() and mark in stale.read_bytes()[:64]:
                 stale.unlink()
+
+
+def _is_near(name: str, store: MediaStore, near: MediaStore) -> bool:
+    medium = store.find(name)
+    return medium is not None and leads_to(near, name, medium)
 
 
 def _spare_strangers(files: list[str]) -> None:

@@ -90,7 +90,7 @@ Exit status:
     "--ledger", "ledger_path", type=click.Path(path_type=Path), metavar="DIR",
     help="Where ledger and report go. Default: DST/loomconv-batch; for a store, a folder here.",
 )  # fmt: skip
-@click.option("--strict", is_flag=True, help="Do not write a file of which anything would be lost.")
+@click.option("--strict", is_flag=True, help="Do not write a file of which anything does not fit.")
 @without
 @residue
 @media

@@ -61,7 +61,7 @@ Examples:
     help="Write this format. Default: by DST's suffix.",
 )
 @click.option("--report", "report_file", type=FILE, metavar="FILE", help="Write the report as JSON; `-` for stdout.")
-@click.option("--strict", is_flag=True, help="Write nothing if anything would be lost (exit status 3).")
+@click.option("--strict", is_flag=True, help="Write nothing if anything does not fit, even what would be kept aside.")
 @without
 @residue
 @media
@@ -81,6 +81,7 @@ def command(
     from where it comes back when the file is converted again.
     """
     options = make_options(given)
+    _spare_input(source, target)
     report = Report(limit=options.findings_limit)
     with _reported(report, report_file, source, target):
         try:
@@ -98,6 +99,14 @@ def command(
     if not quiet:
         _print_summary(done, source)
     return statuses.PARTLY if done.truncated else statuses.DONE
+
+
+def _spare_input(source: str, target: str) -> None:
+    """The input stays what it is. Raises UsageFault when the output would replace it."""
+    if "-" in (source, target) or not (Path(source).exists() and Path(target).exists()):
+        return
+    if Path(source).samefile(target):
+        raise UsageFault("the output would replace the input", source=target, next_step="Name another file.")
 
 
 @contextmanager

@@ -149,9 +149,14 @@ def _media(trees: list[TreeSummary]) -> str:
 
 def _private(private: dict[str, int]) -> str:
     """What there is that should not leave the machine unasked; counts only."""
-    names = {"system_prompts": "system prompt", "agent_prompts": "agent prompt", "raw_responses": "raw response"}
-    parts = [counted(private[key], name) for key, name in names.items() if private[key]]
-    found = f"{', '.join(parts)} (--without private leaves them out)" if parts else ""
+    names = {
+        "system_prompts": ("system prompt", "system-context"),
+        "agent_prompts": ("agent prompt", "agent-prompts"),
+        "raw_responses": ("raw response", "raw-responses"),
+    }
+    parts = [name for key, (_, name) in names.items() if private[key]]
+    listed = ", ".join(counted(private[key], word) for key, (word, _) in names.items() if private[key])
+    found = f"{listed} (--without {','.join(parts)} leaves them out)" if parts else ""
     secrets = private["secrets"]
     if not secrets:
         return found

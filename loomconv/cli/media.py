@@ -111,6 +111,9 @@ def extract_command(source: str, folder: Path, **given: Any) -> int:
     found = extract_media(document, folder, options.limits)
     for finding in _problems(found).findings:
         print_message(finding_line(finding, source, sys.stderr))
+    if not found:
+        print_message(f"{neutralised(source)}: no media")
+        return statuses.DONE
     bad = sum(not each.is_sound for each in found)
     copied = len({each.file for each in found if each.file is not None})
     print_message(
@@ -128,7 +131,7 @@ def _problems(found: list[ListedMedium]) -> Report:
 
 
 def _verdict(bad: int) -> str:
-    return f"{bad} missing or not what the file says" if bad else "all sound"
+    return f"{bad} missing or not what the file says" if bad else "all as they should be"
 
 
 def _row(each: ListedMedium) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from loomconv.media.data_uri import is_data_uri, parse_data_uri
 from loomconv.media.sniff import same_type, sniff, type_agrees
 from loomconv.storage.incident import Incident
 from loomconv.storage.limits import Limits
-from loomconv.storage.member_names import unsafe_reason
+from loomconv.storage.member_names import is_elsewhere, unsafe_reason
 
 __all__ = ["MediaChecker", "check_block", "shown_reference"]
 
@@ -99,6 +99,9 @@ def _check_reference(ref: str) -> Incident | None:
     if _SCHEME.match(ref):
         message = "the block refers to something outside the file, which is not fetched"
         return Incident("unresolved-media", message, shown_reference(ref))
+    if is_elsewhere(ref):
+        message = "a file of that name is neither beside the loom nor in the folder for media"
+        return Incident("unsafe-path", message, shown_reference(ref))
     reason = unsafe_reason(ref)
     if reason is not None:
         return Incident("unsafe-path", f"the block's reference is not followed: {reason}", shown_reference(ref))

@@ -21,7 +21,7 @@ from loomconv.report import Report
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import collision_key, unsafe_reason
 
-__all__ = ["MediaMode", "PlacedMedia", "inline_size", "place_media"]
+__all__ = ["MediaMode", "PlacedMedia", "inline_count", "inline_size", "leads_to", "place_media"]
 
 # `keep` leaves references as they are, but what this program itself put beside a document comes back into it.
 MediaMode = Literal["bundle", "inline", "beside", "keep", "drop"]
@@ -39,6 +39,22 @@ class PlacedMedia:
 
     document: Document
     files: dict[str, Medium] = field(default_factory=dict)
+
+
+def leads_to(store: MediaStore, reference: str, medium: Medium) -> bool:
+    """Whether the reference leads to the same bytes in another place."""
+    found = store.find(reference)
+    return found is not None and found.size == medium.size and found.sha256() == medium.sha256()
+
+
+def inline_count(document: Document) -> int:
+    """How many blocks have their medium in the document itself."""
+    return sum(
+        block["type"] in MEDIA_TYPES and isinstance(block.get("ref"), str) and is_data_uri(block["ref"])
+        for tree in document.trees
+        for node in tree.nodes.values()
+        for block in node["content"]
+    )
 
 
 def inline_size(document: Document) -> int:
@@ -63,17 +79,20 @@ def place_media(
     remember: bool = True,
     fill_sizes: bool = False,
     limits: Limits | None = None,
-    local: MediaStore | None = None,
+    near: MediaStore | None = None,
+    shows_files: bool = False,
 ) -> PlacedMedia:
     """Make the references of a document fit `mode`; the document itself is not changed.
 
     `folder` is put before the names of files beside the document. With `remember` the document says how its media
-    were written before, for the way back. With `local`, what is found where the target's app looks for files, a medium
-    gets the reference again that it had there. `fill_sizes` adds width and height where an image has none. What cannot
-    be read, or is not what it says, stays as it is: that was reported on reading. Raises LimitExceeded when media that
-    are put into the document would make it larger than a document may be.
+    were written before, for the way back. `near` is where files are looked for from the output; when the target
+    `shows_files`, a medium gets the reference again that it had there. `fill_sizes` adds width and height where an
+    image has none. What cannot be read, or is not what it says, stays as it is: that was reported on reading. Raises
+    LimitExceeded when media that are put into the document would make it larger than a document may be.
     """
-    return _Placing(document, store, mode, report, folder, remember, fill_sizes, limits or Limits(), local).run()
+    return _Placing(
+        document, store, mode, report, folder, remember, fill_sizes, limits or Limits(), near, shows_files
+    ).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +193,8 @@ class _Placing:
         remember: bool,
         fill_sizes: bool,
         limits: Limits,
-        local: MediaStore | None,
+        near: MediaStore | None,
+        shows_files: bool,
     ) -> None:
         self.document = document
         self.store = store
@@ -184,7 +204,8 @@ class _Placing:
         self.remember = remember
         self.fill_sizes = fill_sizes
         self.limits = limits
-        self.local = local
+        self.near = near
+        self.local = near if shows_files else None
         self.checker = MediaChecker(store.head, limits)
         self.files: dict[str, Medium] = {}
         self.used: set[str] = set()
@@ -349,9 +370,9 @@ class _Placing:
 
     def _beside(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
         medium = found.medium
-        if medium.where == "file":
+        if medium.where == "file" and self.near is not None and leads_to(self.near, block["ref"], medium):
             return None
-        if medium.where == "member":
+        if medium.where != "inline":
             self.former.add(medium.sha256(), block["ref"])
         elif not self._may_move_out(found, node_id, position, block):
             return None

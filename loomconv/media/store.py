@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from loomconv.errors import LoomconvError, UnreadableFile
 from loomconv.storage.bundle import stored_member
 from loomconv.storage.limits import Limits
-from loomconv.storage.member_names import unsafe_reason
+from loomconv.storage.member_names import is_elsewhere, unsafe_reason
 
 if TYPE_CHECKING:
     from loomconv.storage.archive import Archive, PackedMember
@@ -28,7 +28,6 @@ _READ: Final = 1 << 20
 # Pointers of chat exports to files that lie in the archive, or beside the JSON, under a name that begins with the id.
 _POINTER: Final = re.compile(r"(?:file-service|sediment)://([A-Za-z0-9_-]{4,128})(?:[?#].*)?", re.DOTALL)
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
 _ZIP: Final = ".zip"
 
 
@@ -159,7 +158,7 @@ class MediaStore:
     """Resolves the references of one document.
 
     A reference is looked up as a member of the bundle by its exact name, then below the folders in turn: a relative one
-    by its path, an absolute one of another machine (also `C:\\pictures\\a.png`) by its last part alone, in the folder
+    by its path, one of another machine (`/home/me/a.png`, `pictures\\a.png`) by its last part alone, in the folder
     or in a `media` folder there; a pointer of a chat export (`file-service://file-…`, `sediment://file_…`) by the id
     with which the file's name begins, also in a ZIP that is a member. Links that lead out of a folder are not followed.
     Whether what was found may be called what the block says is for `MediaChecker` to tell. A store that `closes` its
@@ -187,6 +186,11 @@ class MediaStore:
     def members(self) -> Mapping[str, object]:
         """The safe members of the bundle, by name; empty when there is no bundle."""
         return {} if self._archive is None else self._archive.members
+
+    @property
+    def files(self) -> list[str]:
+        """The references so far that lead to files in folders."""
+        return [name for name, medium in self._found.items() if medium is not None and medium.where == "file"]
 
     def close(self) -> None:
         """Release the bundle; its members cannot be read any more."""
@@ -245,7 +249,7 @@ class MediaStore:
 
     def _in_folders(self, reference: str) -> Medium | None:
         names = [reference]
-        if reference.startswith(("/", "\\")) or _DRIVE.match(reference):
+        if is_elsewhere(reference):
             last = re.split(r"[/\\]", reference)[-1]
             names = [last, f"media/{last}"]
         for folder in self._folders:

@@ -150,6 +150,10 @@ class Registry:
             for suffix in each.suffixes
             if lowered.endswith(suffix)
         ]
+        if zipped and not fitting:
+            fitting = [
+                (0, each) for each in self.formats.values() if each.writes and "bundle" in each.capabilities.media
+            ]
         longest = max((length for length, _ in fitting), default=0)
         best = sorted({each.name for length, each in fitting if length == longest})
         if len(best) == 1:

@@ -89,9 +89,11 @@ class Report:
         self.counts[name] = self.counts.get(name, 0) + number
 
     def losses(self) -> int:
-        """How many things the target cannot hold; trees that go to files of their own are not lost."""
+        """How many things do not fit into the target, or stay behind; trees in files of their own do not count."""
         return sum(
-            number for code, number in self.codes.items() if code.startswith("loss.") and code != "loss.extra-tree"
+            number
+            for code, number in self.codes.items()
+            if (code.startswith("loss.") and code != "loss.extra-tree") or code == "media.left-behind"
         )
 
     def of_severity(self, severity: Severity) -> Iterator[Finding]:

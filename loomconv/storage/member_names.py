@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["collision_key", "shown_name", "unsafe_reason"]
+__all__ = ["collision_key", "is_elsewhere", "shown_name", "unsafe_reason"]
 
 # File systems stop at 255 per component. The bound also keeps Unicode normalisation, which is quadratic in a run of
 # combining marks, harmless.
@@ -44,6 +44,11 @@ def unsafe_reason(name: str) -> str | None:
         if _DEVICE.match(component):
             return "its name is that of a device"
     return None
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether the name is a path of another machine: absolute, of a home folder, or with backslashes."""
+    return name.startswith(("/", "~/")) or "\\" in name or _DRIVE.match(name) is not None
 
 
 def collision_key(name: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from loomconv import __version__
 from loomconv.cli.program import program
@@ -127,7 +128,7 @@ def test_inspect(run: Run) -> None:
         "tide-1 3",
         "2026-03-01T18:00:00Z to 2026-03-01T18:05:00Z",
         "image 1 embedded",
-        "1 system prompt, 1 agent prompt, 3 raw responses (--without private leaves them out)",
+        "1 system prompt, 1 agent prompt, 3 raw responses (--without system-context,agent-prompts,raw-responses ",
         'tree 1 "The harbour at night" (id 01J9Z3TALE0000000000000001, buffer)',
         "  > + human: The harbour",
         "  *     human: met. The end.",
@@ -303,3 +304,14 @@ def test_cut_and_columns() -> None:
     assert cut("short", 5) == "short"
     assert cut("longer", 5) == "lo..."
     assert columns([("a", "b"), ("long", "c")]) == ["a     b", "long  c"]
+
+
+def test_the_input_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a.openloom"
+    path.write_bytes(b'{"format": "open-loom"}')
+    (tmp_path / "link.openloom").symlink_to(path)
+    for target in (path, tmp_path / "link.openloom"):
+        done = CliRunner().invoke(program, ["convert", str(path), str(target), "--without", "private"])
+        assert done.exit_code == 2
+        assert "would replace the input" in done.stderr
+    assert path.read_bytes() == b'{"format": "open-loom"}'

@@ -194,6 +194,22 @@ def test_a_bundle_goes_to_files_beside_and_comes_back(tmp_path: Path) -> None:
         assert members(tmp_path / "back.openloom.zip") == members(source)
 
 
+def test_files_beside_that_did_not_come_along_are_told(tmp_path: Path) -> None:
+    source = FIXTURES / "picture-book.openloom.zip"
+    (tmp_path / "elsewhere").mkdir()
+    for via, name in (("socketteer", "s.json"), ("miniloom", "m.miniloom.json")):
+        convert(source, tmp_path / name, target_format=via, options=ConversionOptions(media="beside"))
+        moved = (tmp_path / name).rename(tmp_path / "elsewhere" / name)
+        found = codes(moved, tmp_path / "elsewhere" / f"{via}.openloom")
+        assert sum(found.values()) == found.get("media.missing-media", 0) + found.get("media.unresolved-media", 0) == 6
+
+
+def test_an_app_that_shows_files_only_is_named(tmp_path: Path) -> None:
+    found = Report(limit=None)
+    convert(FIXTURES / "picture-book.openloom.zip", tmp_path / "s.json", target_format="socketteer", report=found)
+    assert found.codes["media.hidden"] == 1
+
+
 def test_what_is_kept_as_it_is_stays_behind(tmp_path: Path) -> None:
     found = codes(FIXTURES / "picture-book.openloom.zip", tmp_path / "a.openloom", media="keep")
     assert found == {"media.left-behind": 6}
@@ -245,7 +261,11 @@ def test_files_that_a_tree_names_are_found_in_its_folder_and_in_a_given_one(tmp_
     held = members(tmp_path / "b.openloom.zip")
     assert sorted(data for name, data in held.items() if name != "tree.openloom") == sorted([PNG, GIF])
     plain = codes(source, tmp_path / "c.openloom")
-    assert plain == {"media.unresolved-media": 2}, "left as they are unless a bundle is asked for"
+    # Left as they are unless they are asked for.
+    assert plain == {"media.unresolved-media": 2, "media.out-of-reach": 1}
+    assert codes(source, tmp_path / "d.openloom", media="beside") == {"media.unresolved-media": 2, "media.beside": 2}
+    assert {path.read_bytes() for path in (tmp_path / "d.media").iterdir()} == {PNG}
+    assert codes(source, home / "e.openloom") == {"media.unresolved-media": 2}, "they are there, too"
     convert(tmp_path / "b.openloom.zip", home / "again.json", target_format="socketteer")
     again = json.loads((home / "again.json").read_text("utf-8"))["root"]["children"]
     shown = [child["multimedia"][0]["file"] for child in again if child.get("multimedia")]

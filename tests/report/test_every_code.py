@@ -172,6 +172,13 @@ def looked_into(case: Case) -> None:
         report_problems(listed, case.report)
 
 
+def far_away(case: Case) -> None:
+    (case.folder / "below").mkdir()
+    (case.folder / "below" / "dot.png").write_bytes(PNG)
+    block = {"type": "image", "ref": "dot.png", "mimeType": "image/png"}
+    case.convert(case.file("below/in", loom(node("a", content=[block]))))
+
+
 def large_from_elsewhere(case: Case) -> None:
     block = {**picture(0), "ref": f"data:image/png;base64,{base64.b64encode(PNG + bytes(1_000_000)).decode()}"}
     dump = {"aspen-grove": {"as": "dump"}}
@@ -235,6 +242,8 @@ MADE: dict[str, Callable[[Case], Any]] = {
     "media.left-behind": lambda case: case.convert(
         bundle(("tree.openloom", jsontext.encode(LOOM)), ("large.bin", b"x" * 1_000_001))
     ),
+    "media.hidden": lambda case: case.convert(PICTURES, "socketteer"),
+    "media.out-of-reach": lambda case: far_away(case),
     "media.bundled": lambda case: case.convert(PICTURES, media="bundle"),
     "media.kept-inline": lambda case: case.convert(PICTURES, media="bundle"),
     "media.beside": lambda case: case.convert(PICTURES, "socketteer", media="beside"),
