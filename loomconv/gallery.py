@@ -16,8 +16,8 @@ from loomconv.media.blocks import MEDIA_TYPES
 from loomconv.media.check import MediaChecker, shown_reference
 from loomconv.media.data_uri import is_data_uri, parse_data_uri
 from loomconv.media.images import image_fault, image_size
-from loomconv.media.sniff import file_suffix, sniff
-from loomconv.media.store import InlineMedium, MediaStore, Medium
+from loomconv.media.sniff import file_suffix, is_of_kind, sniff
+from loomconv.media.store import InlineMedium, MediaStore, Medium, spare_others
 from loomconv.model.document import Document
 from loomconv.report import Report
 from loomconv.storage import AtomicFile, Limits
@@ -105,6 +105,8 @@ def _looked_at(
         if listed.medium is not None:
             listed.where, listed.size = listed.medium.where, listed.medium.size
             listed.real = sniff(listed.medium.head())
+            if listed.medium.where == "file" and not is_of_kind(listed.kind, listed.real) and not listed.problems:
+                listed.problems.append(("mime-mismatch", f"the file is no {listed.kind}"))
             _look_inside(listed, listed.medium, limits)
     except LoomconvError as error:
         kind = "media-too-large" if isinstance(error, LimitExceeded) else "broken-medium"
@@ -149,20 +151,33 @@ def extract_media(document: Document, folder: Path, limits: Limits | None = None
     first = next(found, None)
     if first is None:
         return []
+    limits = limits or Limits()
     _make_folder(folder)
     done = []
+    written = 0
+    _write_index(folder, [])  # whoever is interrupted can begin again
     for listed in itertools.chain([first], found):
         if listed.is_sound and listed.medium is not None and listed.sha256 is not None:
             name = _UNSAFE.sub("_", listed.node)[:_LONGEST_NAME]
             listed.file = f"{name}-{listed.sha256[:_DIGEST_SHOWN]}.{file_suffix(listed.real)}"
-            with AtomicFile(folder / listed.file) as out:
+            path = folder / listed.file
+            spare_others(path, listed.medium)
+            written += listed.medium.size
+            if limits.bundle_bytes is not None and written > limits.bundle_bytes:
+                raise limits.exceeded("bundle_bytes", "the size of all copies", needed=written)
+            with AtomicFile(path) as out:
                 out.write(listed.medium.data())
         listed.medium = None
         done.append(listed)
-    index = {"format": _INDEX_FORMAT, "media": [listed.to_json() for listed in done]}
-    with AtomicFile(folder / INDEX) as out:
-        out.write(jsontext.dump(index, jsontext.TWO_SPACES) + b"\n")
+    _write_index(folder, [listed.to_json() for listed in done])
     return done
+
+
+def _write_index(folder: Path, entries: list[dict[str, Any]]) -> None:
+    if (folder / INDEX).is_symlink():
+        raise UsageFault("the index is a link", source=str(folder / INDEX), next_step="Name another folder.")
+    with AtomicFile(folder / INDEX) as out:
+        out.write(jsontext.dump({"format": _INDEX_FORMAT, "media": entries}, jsontext.TWO_SPACES) + b"\n")
 
 
 def _make_folder(folder: Path) -> None:

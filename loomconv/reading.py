@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import glob
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from loomconv.format import Format, Others, Probe, ReadContext
 from loomconv.media.store import MediaStore
 from loomconv.model.document import Document, Origin
 from loomconv.options import ConversionOptions
-from loomconv.privacy import Withholder, contained_parts
+from loomconv.privacy import Withholder, contained_parts, drop_secrets
 from loomconv.project import restore_document
 from loomconv.project.beside import (
     merge_residue_file,
@@ -91,6 +92,7 @@ class Reading:
             examine=examiner.node,
             others=others_of(self.registry, self.options),
         )
+        doubled = self.report.codes["read.duplicate-key"]
         try:
             document = chosen.read(source, context)
         except LoomconvError as error:
@@ -98,6 +100,9 @@ class Reading:
             raise
         if not isinstance(document, Document):
             raise PluginFault(f"the format {chosen.name} gave no document", source=source.name)
+        if self.report.codes["read.duplicate-key"] > doubled and self._must_not_show_all(source):
+            _spell_anew(document)
+            context.touched = True
         layout = jsontext.recognise_layout(probe.head, bytes(source.data[-4096:]))
         if probe.value is jsontext.NOTHING:
             layout = chosen.layout  # no JSON, such as a database
@@ -113,6 +118,12 @@ class Reading:
         document.touched |= context.touched or examiner.changed or context.truncated
         self.truncated |= context.truncated or source.truncated
         return document, chosen
+
+    def _must_not_show_all(self, source: Source) -> bool:
+        """Whether a value that a later one with the same key hides must not be written along."""
+        if self.options.without or self.options.media == "drop":
+            return True
+        return not self.options.keep_secrets and _hides_secrets(bytes(source.data))
 
     def _media_folders(self, source: Source) -> list[Path]:
         """Where files that the document names are looked for: in the folder that was named, then beside it."""
@@ -199,6 +210,31 @@ def others_of(registry: Registry, options: ConversionOptions) -> Others:
         return chosen, options.of_format(chosen, applies_to)
 
     return other
+
+
+def _hides_secrets(data: bytes) -> bool:
+    """Whether a key or password stands in a value that a later one with the same key hides; yes if nobody knows."""
+    hidden: list[dict[str, Any]] = []
+
+    def noted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        hidden.extend({key: each} for key, each in pairs if len(value) < len(pairs) and value[key] is not each)
+        return value
+
+    try:
+        json.loads(data, object_pairs_hook=noted)
+    except (ValueError, RecursionError):
+        return True
+    return any(drop_secrets(each)[1] for each in hidden)
+
+
+def _spell_anew(document: Document) -> None:
+    """Let nothing be written as the bytes that it was, so that hidden values go."""
+    for tree in document.trees:
+        edges = tree.edges
+        for node_id in tree.nodes.ids:
+            tree.nodes.put_block(node_id, jsontext.encode(tree.nodes[node_id]))
+        tree.edges = edges.rebuilt(tree.nodes, lambda position, edges=edges: edges[position])  # type: ignore[misc]
 
 
 def _choose_tree(document: Document, wanted: str) -> None:

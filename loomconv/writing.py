@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Final
 
 from loomconv import jsontext
 from loomconv.capabilities import EVERYTHING
-from loomconv.errors import ConversionRefused, LoomconvError, UsageFault
+from loomconv.errors import ConversionRefused, InvalidDocument, LoomconvError, UsageFault
 from loomconv.format import Format, WriteContext
 from loomconv.jsontext import Layout
 from loomconv.media.placement import MediaMode, inline_count, inline_size, leads_to, place_media
-from loomconv.media.store import MediaStore, Medium
+from loomconv.media.store import MediaStore, Medium, spare_others
 from loomconv.model.document import Document
 from loomconv.model.record import NAMESPACE, extensions_of, own_record
 from loomconv.options import ConversionOptions
@@ -98,6 +98,8 @@ class _Writing:
                 f"{self.target.name} holds one tree a file, and the document has {len(parts)}",
                 next_step="Choose one with --tree, or name an output file.",
             )
+        if not parts:
+            raise InvalidDocument("the document has no trees", next_step="There is nothing to convert in it.")
         files = [self.name, *(str(companion_path(Path(self.name), number + 1)) for number in range(1, len(parts)))]
         _spare_strangers(files)
         names = [Path(file).name for file in files]
@@ -126,7 +128,8 @@ class _Writing:
         """The document with its references as the target has them; notes what has to be written of media."""
         options, store = self.options, document.media or MediaStore(limits=self.options.limits)
         mode = self._media_mode(document, store)
-        self.is_bundle = mode == "bundle"
+        zipped = "bundle" in self.capabilities.media and self.file_name.lower().endswith(".zip")
+        self.is_bundle = mode == "bundle" or zipped
         holds_files = "file" in self.capabilities.media
         near = self._near()
         has_work = bool(store.members) or _RECORDED in own_record(document.fields) or options.fill_image_sizes
@@ -139,7 +142,7 @@ class _Writing:
             mode,
             self.report,
             folder=f"{media_folder(Path(self.name))}/" if self.name != "-" else "",
-            remember=options.residue != "none",
+            remember=options.residue != "none" and "extensions" not in options.without,
             fill_sizes=options.fill_image_sizes,
             limits=options.limits,
             near=near,
@@ -312,12 +315,18 @@ class _Writing:
             with bundle.tree(large=large) as sink:
                 yield sink
             for name, medium in self.media.items():
-                bundle.add(name, medium.packed())
+                try:
+                    packed = medium.packed()
+                except LoomconvError as error:
+                    self.report.add("media.left-behind", f"A member did not come along: {error.message}.", value=name)
+                else:
+                    bundle.add(name, packed)
 
     def _write_media(self, group: AtomicGroup) -> None:
         """The media that go to files beside the output."""
         parent = Path(self.name).parent
         for name, medium in self.media.items():
+            spare_others(parent / name, medium)
             with group.open(parent / name) as sink:
                 for piece in medium.packed().pieces if medium.where == "inline" else (medium.data(),):
                     sink.write(piece)
@@ -344,7 +353,11 @@ class _MediaFolder:
         self._made = False
 
     def __enter__(self) -> None:
-        if self._folder is None or self._folder.is_dir():
+        if self._folder is None:
+            return
+        if self._folder.is_symlink():
+            raise UsageFault("the folder for media is a link", source=str(self._folder), next_step="Move it away.")
+        if self._folder.is_dir():
             return
         try:
             self._folder.mkdir()

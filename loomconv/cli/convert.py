@@ -31,7 +31,7 @@ from loomconv.cli.summary import counted, report_lines
 from loomconv.cli.terminal import neutralised, paint, print_message
 from loomconv.errors import ConversionRefused, UsageFault
 from loomconv.report import Report, add_failure
-from loomconv.storage import AtomicFile, is_companion, residue_path
+from loomconv.storage import AtomicFile, is_companion, media_folder, residue_path
 
 __all__ = ["command"]
 
@@ -135,6 +135,9 @@ def _check_report_name(name: str, source: str, target: str) -> None:
         )
     if "-" not in (name, target) and Path(name).resolve() == residue_path(Path(target)).resolve():
         raise UsageFault("the report would stand where residue has to go", source=name, next_step="Name another file.")
+    media = Path(target).with_name(media_folder(Path(target))).resolve() if target != "-" else None
+    if media is not None and name != "-" and media in (Path(name).resolve(), Path(name).resolve().parent):
+        raise UsageFault("the report would stand where media have to go", source=name, next_step="Name another file.")
     if "-" not in (name, target) and is_companion(Path(name), Path(target)):
         raise UsageFault(
             "the report may stand where a further tree has to go", source=name, next_step="Name another file."

@@ -10,7 +10,7 @@ from typing import Any
 from loomconv.errors import InvalidDocument, LimitExceeded, UnreadableFile
 from loomconv.media.blocks import MEDIA_TYPES
 from loomconv.media.data_uri import is_data_uri, parse_data_uri
-from loomconv.media.sniff import same_type, sniff, type_agrees
+from loomconv.media.sniff import is_of_kind, same_type, sniff, type_agrees
 from loomconv.storage.incident import Incident
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import is_elsewhere, unsafe_reason
@@ -41,6 +41,7 @@ class MediaChecker:
     def __init__(self, head: Callable[[str], bytes | None], limits: Limits | None = None) -> None:
         self._head = head
         self._limits = limits or Limits()
+        self._kind = "image"
         self._members: dict[str, _Looked | Incident] = {}
 
     def check(self, block: Mapping[str, Any]) -> list[Incident]:
@@ -58,12 +59,17 @@ class MediaChecker:
             return [Incident("missing-media", "the block refers to no medium")]
         declared = block.get("mimeType")
         stated = declared if isinstance(declared, str) and declared else None
+        self._kind = block["type"]
         if is_data_uri(ref):
             return self._check_data_uri(ref, stated)
         if ref not in self._members:
             self._members[ref] = self._look(ref)
         found = self._members[ref]
-        return [found] if isinstance(found, Incident) else _check_types(stated, None, found, shown_reference(ref))
+        return (
+            [found]
+            if isinstance(found, Incident)
+            else _check_types(self._kind, stated, None, found, shown_reference(ref))
+        )
 
     def _check_data_uri(self, ref: str, stated: str | None) -> list[Incident]:
         try:
@@ -72,7 +78,7 @@ class MediaChecker:
             return [Incident("media-too-large", f"{error.message}; it was not looked at")]
         except InvalidDocument as error:
             return [Incident("bad-data-uri", error.message)]
-        return _check_types(stated, uri.mime, _Looked(not uri.data, sniff(uri.data)), None)
+        return _check_types(self._kind, stated, uri.mime, _Looked(not uri.data, sniff(uri.data)), None)
 
     def _look(self, ref: str) -> _Looked | Incident:
         try:
@@ -108,10 +114,16 @@ def _check_reference(ref: str) -> Incident | None:
     return None
 
 
-def _check_types(declared: str | None, in_uri: str | None, found: _Looked, value: str | None) -> list[Incident]:
+def _check_types(
+    kind: str, declared: str | None, in_uri: str | None, found: _Looked, value: str | None
+) -> list[Incident]:
     claims = [claim for claim in (declared, in_uri) if claim is not None]
     labels_differ = declared is not None and in_uri is not None and not same_type(declared, in_uri)
-    if not labels_differ and not found.empty and all(type_agrees(claim, found.sniffed) for claim in claims):
+    # Without a type of this kind on either side, the bytes must speak for themselves.
+    is_fit = is_of_kind(kind, found.sniffed) or (
+        found.sniffed is None and any(is_of_kind(kind, each) for each in claims)
+    )
+    if is_fit and not labels_differ and not found.empty and all(type_agrees(claim, found.sniffed) for claim in claims):
         return []
     if found.empty:
         really = "there are no bytes"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from loomconv.errors import LimitExceeded, LoomconvError
-from loomconv.media.blocks import MEDIA_TYPES, stand_in
+from loomconv.media.blocks import MEDIA_TYPES
 from loomconv.media.check import MediaChecker
 from loomconv.media.data_uri import decoded_size, is_data_uri, parse_data_uri
+from loomconv.media.dropping import without_media
 from loomconv.media.images import image_size
-from loomconv.media.sniff import file_suffix, sniff
+from loomconv.media.sniff import file_suffix, is_of_kind, same_type, sniff
 from loomconv.media.store import InlineMedium, MediaStore, Medium
 from loomconv.model.document import Document, Tree
 from loomconv.model.record import own_record, with_record, without_members
@@ -29,6 +31,9 @@ MediaMode = Literal["bundle", "inline", "beside", "keep", "drop"]
 # How much of a digest names a file; more of it where two begin the same.
 _DIGEST_SHOWN: Final = 16
 _RECORD: Final = "media"
+_HEADER: Final = re.compile(
+    r"data:([A-Za-z0-9!#$&^_.+/-]{0,120})(?:;[^,;\x00-\x20]{1,120}){0,4};base64,", re.IGNORECASE
+)
 # How many bytes of members that no block refers to are set aside.
 _MOST_KEPT: Final = 1_000_000
 
@@ -124,7 +129,7 @@ class _Former:
         for key, each in _items(names):
             listed = each if isinstance(each, list) else [each]
             self.names[key] = [name for name in listed if isinstance(name, str)]
-        self.others = {key: medium for key, each in _items(others) if (medium := _decoded(each)) is not None}
+        self.others = dict(_members(others))
         self._turns: dict[str, int] = {}
         self._used_names: set[str] = set()
         self._used_headers: set[str] = set()
@@ -163,13 +168,22 @@ class _Former:
         names = {key: each for key, each in self.names.items() if key not in self._used_names} | self._added
         listed = {key: each[0] if len(set(each)) == 1 else each for key, each in names.items() if each}
         headers = {key: each for key, each in self.headers.items() if key not in self._used_headers}
-        others = {key: _uri("data:;base64,", each) for key, each in self.others.items()}
+        # A list, since a name such as `notes/password` as a key would be taken for that of a secret.
+        others = [{"member": key, "data": _uri("data:;base64,", each)} for key, each in self.others.items()]
         parts = {"headers": headers, "names": listed, "others": others}
         return {key: each for key, each in parts.items() if each}
 
 
 def _items(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, dict) else ()
+
+
+def _members(value: Any) -> Iterable[tuple[str, Medium]]:
+    for each in value if isinstance(value, list) else ():
+        name = each.get("member") if isinstance(each, dict) else None
+        medium = _decoded(each.get("data")) if isinstance(name, str) else None
+        if isinstance(name, str) and medium is not None:
+            yield name, medium
 
 
 def _decoded(value: Any) -> Medium | None:
@@ -216,6 +230,8 @@ class _Placing:
         self.taken = {collision_key(name) for name in store.members}
 
     def run(self) -> PlacedMedia:
+        if self.mode == "drop":
+            return PlacedMedia(without_media(self.document, self._tell_dropped))
         before = self.former.to_json()
         trees = [self._placed(tree) for tree in self.document.trees]
         if self.mode == "bundle":
@@ -224,8 +240,10 @@ class _Placing:
                 if name not in self.files and medium is not None:
                     self.files[name] = medium
             for name, medium in self.former.others.items():
-                if name not in self.files and unsafe_reason(name) is None and self._is_free(name):
+                if unsafe_reason(name) is None and self._fits_beside(name) and self._is_free(name):
                     self.files[name] = medium
+                elif name not in self.files:
+                    self.report.add("media.left-behind", "A member that was kept aside has no safe name.", value=name)
             self.former.others = {}
         else:
             self._keep_others()
@@ -292,10 +310,12 @@ class _Placing:
     # -- one block -------------------------------------------------------------------------------------------------
 
     def _change(self, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
-        if self.mode == "drop":
-            self._tell("media.dropped", node_id, position, None)
-            return lambda block: {"type": "text", "text": stand_in(block)}
-        found = self._found(block)
+        try:
+            found = self._found(block)
+        except LimitExceeded:
+            raise
+        except LoomconvError:
+            return None
         if found is None:
             return None
         changes = [self._moved(found, node_id, position, block), self._sized(found, block)]
@@ -321,7 +341,11 @@ class _Placing:
             data = parse_data_uri(reference, self.limits).data
             return _Found(InlineMedium(data), sniff(data), reference[: reference.index(",") + 1])
         medium = self.store.find(reference)
-        return None if medium is None else _Found(medium, sniff(medium.head()))
+        if medium is None:
+            return None
+        sniffed = sniff(medium.head())
+        # A loom must not name any file of its folder and have it taken along.
+        return _Found(medium, sniffed) if medium.where != "file" or is_of_kind(block["type"], sniffed) else None
 
     def _moved(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
         if found.medium.where == "member" and self.mode != "keep":
@@ -357,8 +381,9 @@ class _Placing:
     def _into_bundle(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
         medium = found.medium
         if medium.where == "member":
-            self.files[block["ref"]] = medium
-            return None
+            if medium.name == block["ref"]:
+                self.files[medium.name] = medium
+            return None  # a pointer leads to its member by the start of its name
         if medium.where == "inline" and not self._may_move_out(found, node_id, position, block):
             return None
         name = self._member_name(found)
@@ -402,7 +427,10 @@ class _Placing:
             error.next_step = f"Leave the media outside, with `--media beside` or in a bundle. {error.next_step}"
             raise error
         digest = medium.sha256()
-        header = self.former.use_header(digest) or _header(block, found.sniffed)
+        header = self.former.use_header(digest) or ""
+        stated = _HEADER.fullmatch(header)
+        if stated is None or (stated[1] and not same_type(stated[1], _mime(block, found.sniffed))):
+            header = _header(block, found.sniffed)
         if medium.where == "member" and block["ref"] != _name(digest, found.sniffed):
             self.former.add(digest, block["ref"])
         self._tell("media.inlined", node_id, position, block["ref"])
@@ -426,7 +454,9 @@ class _Placing:
         """The name in the bundle: that of an equal member, the one that the medium had before, else by its digest."""
         digest = found.medium.sha256()
         former = self.former.next_name(digest)
-        if former is not None and unsafe_reason(former) is None and (former in self.files or self._is_free(former)):
+        there = None if former is None else self.files.get(former)
+        is_same = there is not None and there.sha256() == digest
+        if former is not None and unsafe_reason(former) is None and (is_same or self._is_free(former)):
             self.former.use_names(digest)
             return former
         if digest not in self.names:
@@ -446,12 +476,23 @@ class _Placing:
             self.names[digest] = name
         return self.names[digest]
 
+    def _fits_beside(self, name: str) -> bool:
+        """Whether no file would have to be a folder, too."""
+        names = [*self.files, *self.store.members]
+        return not name.endswith("/") and not any(
+            each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in names
+        )
+
     def _is_free(self, name: str) -> bool:
         key = collision_key(name)
         if key in self.taken or key == collision_key("tree.openloom"):
             return False
         self.taken.add(key)
         return True
+
+    def _tell_dropped(self, tree: Tree, node_id: str, position: int) -> None:
+        self.tree = tree
+        self._tell("media.dropped", node_id, position, None)
 
     def _tell(self, code: str, node_id: str, position: int, value: str | None) -> None:
         tree = self.tree.id if self.tree is not None and len(self.document.trees) > 1 else None
@@ -469,9 +510,12 @@ def _with_reference(name: str) -> _Change:
 
 def _header(block: dict[str, Any], sniffed: str | None) -> str:
     """What stands before the bytes in a `data:` URI of the usual form."""
+    return f"data:{_mime(block, sniffed)};base64,"
+
+
+def _mime(block: dict[str, Any], sniffed: str | None) -> str:
     declared = block.get("mimeType")
-    mime = declared if isinstance(declared, str) and declared else sniffed
-    return f"data:{mime or 'application/octet-stream'};base64,"
+    return (declared if isinstance(declared, str) and declared else sniffed) or "application/octet-stream"
 
 
 def _uri(header: str, medium: Medium) -> str:

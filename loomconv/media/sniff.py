@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 
-__all__ = ["canonical_type", "file_suffix", "same_type", "sniff", "type_agrees"]
+__all__ = ["canonical_type", "file_suffix", "is_of_kind", "same_type", "sniff", "type_agrees"]
 
 _HEAD = 4096
 _MAGIC_HEAD = 64 * 1024
@@ -183,6 +183,14 @@ def canonical_type(mime: str) -> str:
     """`mime` in lower case, without parameters, and by its usual name (`image/jpg` gives `image/jpeg`)."""
     plain = mime.partition(";")[0].strip().lower()
     return _ALIASES.get(plain, plain)
+
+
+def is_of_kind(kind: str, mime: str | None) -> bool:
+    """Whether bytes of a type can be the medium of an `image` or `audio` block; sound may come in film's containers."""
+    if mime is None:
+        return False
+    found = canonical_type(mime)
+    return found.startswith(f"{kind}/") or (kind == "audio" and _FAMILIES.get(found) in ("mp4", "ogg", "webm"))
 
 
 def file_suffix(mime: str | None) -> str:

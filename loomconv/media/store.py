@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from loomconv.errors import LoomconvError, UnreadableFile
+from loomconv.errors import LoomconvError, UnreadableFile, UsageFault
 from loomconv.storage.bundle import stored_member
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import is_elsewhere, unsafe_reason
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loomconv.storage.archive import Archive, PackedMember
     from loomconv.storage.source import Source
 
-__all__ = ["InlineMedium", "MediaStore", "Medium"]
+__all__ = ["InlineMedium", "MediaStore", "Medium", "spare_others"]
 
 _HEAD: Final = 64 * 1024
 _READ: Final = 1 << 20
@@ -237,12 +237,15 @@ class MediaStore:
         if self._nested is None:
             self._nested = []
             outer = self._archive
-            for name in () if outer is None else outer.members:
-                if outer is None or not name.lower().endswith(_ZIP):
-                    continue
+            names = [] if outer is None else [name for name in outer.members if name.lower().endswith(_ZIP)]
+            limits, room = self._limits, self._limits.bundle_bytes
+            if room is not None and names:
+                limits = limits.with_(bundle_bytes=max(1, room // len(names)))  # together no more than one archive
+            for name in names:
+                assert outer is not None
                 try:
-                    data = outer.read(name, self._limits.bundle_bytes)
-                    self._nested.append(Archive(io.BytesIO(data or b""), name, self._limits, with_tree=False))
+                    data = outer.read(name, room)
+                    self._nested.append(Archive(io.BytesIO(data or b""), name, limits, with_tree=False))
                 except LoomconvError:
                     continue  # what is looked for is reported as missing
         return self._nested
@@ -257,6 +260,19 @@ class MediaStore:
                 if unsafe_reason(name) is None and (path := _inside(folder, name)) is not None:
                     return _File(path, name, self._limits)
         return None
+
+
+def spare_others(path: Path, medium: Medium) -> None:
+    """Raise UsageFault if a medium would be written over another file, or through a link."""
+    if not path.is_symlink() and not path.exists():
+        return
+    if (
+        path.is_symlink()
+        or not path.is_file()
+        or path.stat().st_size != medium.size
+        or path.read_bytes() != medium.data()
+    ):
+        raise UsageFault("something else is where a medium has to go", source=str(path), next_step="Move it away.")
 
 
 def _begins_with(name: str, file_id: str) -> bool:

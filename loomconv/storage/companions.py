@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from loomconv.errors import UsageFault
+from loomconv.storage.member_names import unsafe_reason
 
 __all__ = ["RESIDUE_SUFFIX", "companion_path", "is_companion", "media_folder", "residue_path", "stem_of"]
 
@@ -13,6 +14,8 @@ RESIDUE_SUFFIX = ".loomconv-residue.json"
 
 # Letters before the last suffix belong to it (`.openloom.json`, `.loom.jsonl`); `v1.2.json` has one suffix only.
 _SUFFIXES = re.compile(r"(?<=.)(?:\.[A-Za-z][A-Za-z-]{0,15})?\.[A-Za-z0-9]{1,16}\Z", re.DOTALL)
+
+_MEANING = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%#~\ud800-\udfff]')
 
 
 def companion_path(dst: Path, n: int) -> Path:
@@ -57,5 +60,9 @@ def stem_of(name: str) -> str:
 
 
 def media_folder(dst: Path) -> str:
-    """The name of the folder beside `dst` for its media: `story.openloom.json` gives `story.media`."""
-    return f"{stem_of(dst.name)}.media"
+    """The name of the folder beside `dst` for its media: `story.openloom.json` gives `story.media`.
+
+    The file refers to what is in it, so that it has no characters which mean something in a reference.
+    """
+    name = f"{_MEANING.sub('_', stem_of(dst.name))}.media"
+    return name if unsafe_reason(name) is None else f"_{name}"

@@ -247,7 +247,7 @@ def _open_archive(
     stream: BinaryIO, size: int, head: bytes, name: str, limits: Limits, path: Path | None
 ) -> Source | None:
     prefixed = not head.startswith(_ZIP_MAGICS)
-    if prefixed and not _ends_like_archive(stream, size):
+    if prefixed and (SQLITE_MAGIC.startswith(head) or not _ends_like_archive(stream, size)):
         return None
     from loomconv.storage.archive import Archive, is_archive
 

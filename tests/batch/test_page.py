@@ -36,7 +36,8 @@ app.exec()
 """
 SCRIPT = """
 (() => {
-  const names = () => [...document.querySelectorAll("#files tbody tr")].map((row) => row.cells[0].firstChild.textContent);
+  const rows = () => [...document.querySelectorAll("#files tbody tr")];
+  const names = () => rows().map((row) => row.cells[0].firstChild.textContent);
   const found = { all: names() };
   const search = document.getElementById("search");
   search.value = "FAILING"; search.dispatchEvent(new Event("input"));
