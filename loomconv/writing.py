@@ -381,8 +381,10 @@ def _remove_stale_residues(residues: dict[str, bytes | None]) -> None:
     for path, data in residues.items():
         if data is None and path != "-":
             stale = residue_path(Path(path))
-            if stale.is_file() and mark in stale.read_bytes()[:64]:
-                stale.unlink()
+            # A name that is too long for the system is that of no file.
+            with suppress(OSError):
+                if stale.is_file() and mark in stale.read_bytes()[:64]:
+                    stale.unlink()
 
 
 def _is_near(name: str, store: MediaStore, near: MediaStore) -> bool:

@@ -316,7 +316,7 @@ class _Placing:
             raise
         except LoomconvError:
             return None
-        if found is None:
+        if found is None or not self._is_whole(found, node_id, position, block):
             return None
         changes = [self._moved(found, node_id, position, block), self._sized(found, block)]
         steps = [each for each in changes if each is not None]
@@ -329,6 +329,19 @@ class _Placing:
             return block
 
         return change
+
+    def _is_whole(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> bool:
+        """Whether all bytes can be read; members that go to another bundle are looked at when they are copied."""
+        if found.medium.where == "inline" or self.mode not in ("inline", "beside"):
+            return True
+        try:
+            found.medium.sha256()
+        except LoomconvError as error:
+            self._tell(
+                "media.missing-media", node_id, position, block["ref"], f"It was left where it is: {error.message}."
+            )
+            return False
+        return True
 
     def _found(self, block: dict[str, Any]) -> _Found | None:
         """The block's medium, if it is there, can be read and is what the block says."""
@@ -494,9 +507,9 @@ class _Placing:
         self.tree = tree
         self._tell("media.dropped", node_id, position, None)
 
-    def _tell(self, code: str, node_id: str, position: int, value: str | None) -> None:
+    def _tell(self, code: str, node_id: str, position: int, value: str | None, message: str | None = None) -> None:
         tree = self.tree.id if self.tree is not None and len(self.document.trees) > 1 else None
-        self.report.add(code, tree=tree, node=node_id, pointer=f"/content/{position}", value=value)
+        self.report.add(code, message, tree=tree, node=node_id, pointer=f"/content/{position}", value=value)
 
 
 def _name(digest: str, sniffed: str | None, shown: int = _DIGEST_SHOWN) -> str:

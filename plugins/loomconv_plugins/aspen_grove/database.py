@@ -71,22 +71,23 @@ def read_entities(source: Source, context: ReadContext) -> tuple[Entities, dict[
         for name, collection in NEVER_READ.items():
             if name in tables and connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]:
                 context.report.add("aspen-grove.private-table", value=collection)
-                context.touched |= name == "local_models"  # which hold keys, and must not be copied along
+                context.touched = True  # they are the user's own, can hold keys, and must not be copied along
         entities: Entities = {}
         deleted = 0
         for table in TABLES:
             rows, gone = _rows(connection, table.name) if table.name in tables else ([], [])
             deleted += len(gone)
             if drop_secrets([_entity(table, row) for row in gone])[1]:
-                # Then the database is no file to copy as it is, though the document holds nothing of it.
-                context.touched = True
                 context.report.add("privacy.secret-dropped", "A row that is marked as deleted holds a key or password.")
             entities[table.collection] = [_entity(table, row) for row in rows]
         sources, gone = _rows(connection, "edge_sources") if "edge_sources" in tables else ([], [])
         _add_sources(entities["edges"], sources)
         ours = _read_ours(connection) if OUR_TABLE in tables else []
         deleted += len(gone)
+        if connection.execute("PRAGMA freelist_count").fetchone()[0]:
+            context.touched = True  # pages that are not in use any more still hold what was deleted
     if deleted:
+        context.touched = True
         context.report.add("aspen-grove.deleted-rows", value=deleted)
     _attach_ours(entities, ours, more := {"schemaVersion": version})
     return entities, more

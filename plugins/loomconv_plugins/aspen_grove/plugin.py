@@ -41,7 +41,9 @@ class AspenGrove(Format):
         ),
     )
     finding_codes: ClassVar[dict[str, Code]] = {
-        "aspen-grove.private-table": Code("notice", "Preferences or models of the user are not read."),
+        "aspen-grove.private-table": Code(
+            "notice", "Preferences or models of the user are private: they are neither read nor written."
+        ),
         "aspen-grove.deleted-rows": Code("notice", "Rows that are marked as deleted were passed over."),
         "aspen-grove.stray": Code("warning", "Entities of a tree that is not there; they were kept aside."),
     }

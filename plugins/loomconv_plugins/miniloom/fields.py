@@ -227,6 +227,12 @@ def apply_marks(core: Core, entry: Raw, marks: Any) -> Core:
     for name, mark in marks.items():
         if name in _KEY_OF and isinstance(mark, dict) and same(mark.get("for"), entry.get(_KEY_OF[name])):
             marked[name] = mark.get("is")
-    if not isinstance(marked["role"], str):
-        marked["role"] = core["role"]
-    return marked
+    return {name: value if _is_right(name, value) else core[name] for name, value in marked.items()}
+
+
+def _is_right(name: str, value: Any) -> bool:
+    """Whether a value is of the type that the core's field has; marks are a stranger's, too."""
+    if name == "role":
+        return isinstance(value, str)
+    kind = {"createdAt": str, "note": str, "model": str, "rating": int, "usage": dict}.get(name)
+    return value is None or kind is None or (isinstance(value, kind) and not isinstance(value, bool))

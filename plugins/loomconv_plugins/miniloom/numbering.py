@@ -18,6 +18,19 @@ def own_stash(holder: Any) -> Raw:
     return stash if isinstance(stash, dict) else {}
 
 
+def _is_message(node: Any) -> bool:
+    """Whether the node says no more than a message of an entry can; else it needs an entry of its own."""
+    content = node["content"]
+    return (
+        node.keys() <= {"id", "content", "author", "editedFrom", "extensions"}
+        and (node.get("extensions") or {}).keys() <= {NAMESPACE}
+        and own_stash(node).keys() <= {"message"}
+        and node["author"].keys() == {"role"}
+        and len(content) == 1
+        and content[0].keys() == {"type", "text"}
+    )
+
+
 class Numbering:
     """Keys of the nodes of a tree, contiguous from "2" on (dossier §3), their parents in the file, and their order.
 
@@ -47,7 +60,11 @@ class Numbering:
             if isinstance(count, int) and 1 < count <= len(ids):
                 while len(row) < count:
                     parent = self.graph.parent[row[-1]]
-                    if parent < 0 or self.graph.child_count(parent) != 1 or self.stashes[parent].keys() - {"message"}:
+                    if (
+                        parent < 0
+                        or self.graph.child_count(parent) != 1
+                        or not _is_message(self.tree.nodes[ids[parent]])
+                    ):
                         break
                     row.append(parent)
                 row = row if len(row) == count else [ordinal]

@@ -430,7 +430,8 @@ def _is_text(messages: list[Message]) -> bool:
 
 def _has_lone_half(patch: list[Any]) -> bool:
     for hunk in patch:
-        for diff in hunk.get("diffs", ()) if isinstance(hunk, dict) else ():
+        diffs = hunk.get("diffs") if isinstance(hunk, dict) else None
+        for diff in diffs if isinstance(diffs, list) else ():
             text = diff[1] if isinstance(diff, list) and len(diff) == 2 else diff
             if isinstance(text, dict):
                 text = text.get("1")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -314,8 +316,33 @@ def test_the_form_is_chosen_by_the_suffix(tmp_path: Path) -> None:
     for suffix, head in heads.items():
         convert(OWN / "grove.db", tmp_path / f"a{suffix}", target_format="aspen-grove")
         assert (tmp_path / f"a{suffix}").read_bytes().startswith(head)
-    convert(OWN / "grove.db", tmp_path / "b.db")
-    assert (tmp_path / "b.db").read_bytes() == (OWN / "grove.db").read_bytes()
+    shutil.copy(OWN / "grove.db", tmp_path / "plain.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "plain.db", isolation_level=None)) as rows:
+        rows.execute("DELETE FROM user_preferences")
+        rows.execute("VACUUM")
+    convert(tmp_path / "plain.db", tmp_path / "b.db")
+    assert (tmp_path / "b.db").read_bytes() == (tmp_path / "plain.db").read_bytes()
+
+
+@pytest.mark.parametrize("what", ["preferences", "deleted row", "free page"])
+def test_what_is_not_in_the_document_is_not_copied_with_a_database(what: str, tmp_path: Path) -> None:
+    shutil.copy(OWN / "grove.db", tmp_path / "a.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as rows:
+        if what == "preferences":
+            rows.execute("UPDATE user_preferences SET display_name = 'WITHHELD'")
+        else:
+            rows.execute("PRAGMA secure_delete = OFF")
+            rows.execute("DELETE FROM user_preferences")
+            rows.execute(
+                "UPDATE nodes SET content = 'WITHHELD', _status = 'deleted' WHERE id = (SELECT max(id) FROM nodes)"
+            )
+            if what == "free page":
+                rows.execute("CREATE TABLE gone AS SELECT hex(randomblob(9000)) || 'WITHHELD' AS text")
+                rows.execute("DROP TABLE gone")
+                rows.execute("DELETE FROM nodes WHERE _status = 'deleted'")
+    assert b"WITHHELD" in (tmp_path / "a.db").read_bytes()
+    convert(tmp_path / "a.db", tmp_path / "b.db")
+    assert b"WITHHELD" not in (tmp_path / "b.db").read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["dump", "database", "openloom"])
