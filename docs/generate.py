@@ -90,7 +90,7 @@ def _held(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple):
         return ", ".join(map(_code, value)) or "none"
-    return "no limit" if value is None else str(value)
+    return "none" if value is None else str(value)
 
 
 def _formats_page() -> str:

@@ -110,4 +110,4 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
-    return "no limit" if value is None else str(value)
+    return "none" if value is None else str(value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pluggy
@@ -82,7 +84,9 @@ class Registry:
         """The format of that name. Raises UsageFault, naming the known ones."""
         if name not in self.formats:
             known = ", ".join(sorted(self.formats)) or "none"
-            raise UsageFault(f"there is no format {name!r}", next_step=f"Installed formats: {known}.")
+            near = difflib.get_close_matches(name.lower(), self.formats, n=1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageFault(f"there is no format {name!r}", next_step=f"{meant}Installed formats: {known}.")
         return self.formats[name]
 
     def hash_schemes(self) -> list[HashScheme]:
@@ -140,6 +144,8 @@ class Registry:
 
         `.zip` behind a suffix means a bundle of a format that has them.
         """
+        if name.endswith(("/", os.sep)) or Path(name).is_dir():
+            raise UsageFault("the output is a folder", source=name, next_step="Name a file in it.")
         lowered = name.lower()
         zipped = lowered.endswith(".zip")
         lowered = lowered.removesuffix(".zip")

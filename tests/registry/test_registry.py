@@ -264,3 +264,19 @@ def test_detection_by_way_of_the_api(fixtures: Path) -> None:
     assert found.candidates[0] == ("openloom-2", found.confidence)
     with pytest.raises(UnknownFormat):
         api.detect(b'{"nothing": 1}')
+
+
+def test_a_name_that_is_nearly_right_is_named() -> None:
+    with pytest.raises(UsageFault, match="Did you mean openloom-2"):
+        default_registry().format("OpenLoom2")
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    for name in (str(tmp_path), "new/"):
+        with pytest.raises(UsageFault, match="is a folder"):
+            default_registry().format_for_name(name)
+
+
+def test_a_zip_is_a_bundle_of_the_format_that_has_them() -> None:
+    for name in ("a.zip", "a.openloom.zip"):
+        assert default_registry().format_for_name(name).name == "openloom-2"

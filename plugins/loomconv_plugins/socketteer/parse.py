@@ -21,7 +21,7 @@ Shape = Literal["tree", "node", "array", "lines"]
 # What the app prints as "flat export": JavaScript, with Python's quotes (dossier §1.2 W5).
 FLAT_EXPORT: Final = re.compile(rb"\s*\[\s*\{\s*id:\s*['\"]")
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
-_GIVE_TREE: Final = "Give the tree file itself; Loom keeps trees as JSON files with a `root`."
+_GIVE_TREE: Final = "Give the tree file itself; socketteer's loom keeps trees as JSON files with a `root`."
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def parse(source: Source, context: ReadContext) -> Parsed:
     """
     if FLAT_EXPORT.match(bytes(source.data[:4096])):
         raise InvalidDocument(
-            "this is what Loom's flat export prints, not JSON", source=source.name, next_step=_GIVE_TREE
+            "this is what the app's flat export prints, not JSON", source=source.name, next_step=_GIVE_TREE
         )
     source = _in_utf8(source, context)
     if _is_lines(source):
@@ -145,7 +145,7 @@ def relative_of(value: Any) -> str | None:
     """What a JSON value is instead of a tree, when it is something else from the app's surroundings; None if not."""
     if isinstance(value, dict) and "root" not in value and value:
         if value.keys() == {"tabs"} and isinstance(value["tabs"], list):
-            return "this is Loom's list of open tabs, not a tree"
+            return "this is the app's list of open tabs, not a tree"
         if all(isinstance(each, dict) and isinstance(each.get("completions"), list) for each in value.values()):
             return "this is a companion file with model responses (a sidecar of a tree), not a tree"
     if isinstance(value, list):
@@ -153,7 +153,7 @@ def relative_of(value: Any) -> str | None:
         if all(isinstance(each, dict) for each in sample) and any(
             "role" in each and "children" not in each for each in sample
         ):
-            return "this is a list of chat messages, not a tree of Loom"
+            return "this is a list of chat messages, not a tree of socketteer's loom"
     return None
 
 
@@ -172,7 +172,7 @@ def shape_of(value: Any, source: Source) -> Parsed:
         return Parsed("tree", [root], top, list(value))
     if isinstance(value, dict) and ("text" in value or "children" in value):
         return Parsed("node", [value])
-    raise InvalidDocument("the JSON is no tree of Loom", source=source.name, next_step=_GIVE_TREE)
+    raise InvalidDocument("the JSON is no tree of socketteer's loom", source=source.name, next_step=_GIVE_TREE)
 
 
 def _listed(shape: Literal["array", "lines"], values: list[Any], source: Source) -> Parsed:

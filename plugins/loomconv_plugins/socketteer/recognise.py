@@ -22,7 +22,7 @@ def recognise(probe: Probe) -> Confidence | None:
     """How sure it is that a file is a tree of the app, or a relative of one that `read` can explain."""
     value = probe.value
     if FLAT_EXPORT.match(probe.head):
-        return Confidence(20, "what Loom's flat export prints; it cannot be read")
+        return Confidence(20, "what the app's flat export prints; it cannot be read")
     if isinstance(value, list):
         return _recognise_list(value)
     if not isinstance(value, dict):
