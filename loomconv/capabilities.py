@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 __all__ = ["ANY", "EVERYTHING", "Capabilities"]
@@ -68,6 +68,11 @@ class Capabilities:
     def holds(self, names: Names, name: str) -> bool:
         """Whether the list holds the name."""
         return names == ANY or name in names
+
+    @property
+    def holds_everything(self) -> bool:
+        """Whether nothing but media has to be fitted to the format."""
+        return replace(self, media=()) == replace(EVERYTHING, media=())
 
     def to_json(self) -> dict[str, Any]:
         """The declaration as plain JSON, for `loomconv formats --json`."""

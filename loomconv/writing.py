@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from loomconv import jsontext
-from loomconv.capabilities import EVERYTHING
 from loomconv.errors import ConversionRefused, InvalidDocument, LoomconvError, UsageFault
 from loomconv.format import Format, WriteContext
 from loomconv.jsontext import Layout
@@ -241,7 +240,7 @@ class _Writing:
 
     def _levels_beside(self) -> tuple[str, ...]:
         """The levels whose extensions go to a file beside: all if asked for, else those that the app does not keep."""
-        if self.capabilities == EVERYTHING:
+        if self.capabilities.holds_everything:
             return ()
         if self.options.residue == "beside":
             if self.name == "-":

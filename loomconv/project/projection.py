@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from loomconv.capabilities import EVERYTHING, Capabilities
+from loomconv.capabilities import Capabilities
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import CONTINUATION, ODD, OWN_ID, EdgeTable, derived_edge_id, plain_edge
 from loomconv.model.ids import mint_ulid
@@ -40,7 +40,7 @@ def project_document(
     residue. With `keep` what is taken out becomes residue where the target keeps unknown keys; without, it is lost
     (findings of severity warning).
     """
-    if capabilities == EVERYTHING:
+    if capabilities.holds_everything:
         return [document]
     projection = _Projection(capabilities, report, keep, derived)
     trees = [projection.tree(tree) for tree in document.trees]

@@ -26,7 +26,8 @@ class LoomWriteLog(Format):
     namespace = FORMAT
     layout: ClassVar[Layout] = replace(jsontext.COMPACT, final_newline=True)
     compared_by: ClassVar[Literal["file", "document"]] = "document"
-    capabilities = EVERYTHING
+    # A log is one text; only documents come as bundles.
+    capabilities = replace(EVERYTHING, media=("inline",))
     options = (
         Option(
             name="state",
