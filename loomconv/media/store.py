@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from loomconv.errors import LoomconvError, UnreadableFile, UsageFault
-from loomconv.storage.bundle import stored_member
 from loomconv.storage.limits import Limits
 from loomconv.storage.member_names import is_elsewhere, unsafe_reason
 
@@ -78,7 +77,7 @@ class InlineMedium:
 
     def packed(self) -> PackedMember:
         """See `Medium.packed`."""
-        return stored_member(self._data)
+        return _stored(self._data)
 
 
 class _Member:
@@ -144,7 +143,13 @@ class _File:
         return self._digest
 
     def packed(self) -> PackedMember:
-        return stored_member(self.data())
+        return _stored(self.data())
+
+
+def _stored(data: bytes) -> PackedMember:
+    from loomconv.storage.bundle import stored_member  # it needs zipfile, which most conversions do not
+
+    return stored_member(data)
 
 
 def _digest(pieces: Iterator[bytes]) -> str:

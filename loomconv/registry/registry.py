@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from importlib.metadata import entry_points
@@ -83,6 +82,8 @@ class Registry:
     def format(self, name: str) -> Format:
         """The format of that name. Raises UsageFault, naming the known ones."""
         if name not in self.formats:
+            import difflib
+
             known = ", ".join(sorted(self.formats)) or "none"
             near = difflib.get_close_matches(name.lower(), self.formats, n=1)
             meant = f"Did you mean {near[0]}? " if near else ""
