@@ -34,6 +34,8 @@ _RECORD: Final = "media"
 _HEADER: Final = re.compile(
     r"data:([A-Za-z0-9!#$&^_.+/-]{0,120})(?:;[^,;\x00-\x20]{1,120}){0,4};base64,", re.IGNORECASE
 )
+# Names of files that this program puts beside a document.
+_OURS: Final = re.compile(r"[^/]+\.media/[0-9a-f]{16,64}\.[a-z0-9]{1,8}")
 # How many bytes of members that no block refers to are set aside.
 _MOST_KEPT: Final = 1_000_000
 
@@ -371,7 +373,7 @@ class _Placing:
             return _with_reference(name)
         if found.medium.where == "inline":
             return None
-        if self.mode == "inline" or self._was_moved_out(found):
+        if self.mode == "inline" or self._was_moved_out(found, block["ref"]):
             return self._into_document(found, node_id, position, block)
         return None
 
@@ -387,9 +389,11 @@ class _Placing:
                 return name
         return None
 
-    def _was_moved_out(self, found: _Found) -> bool:
-        """Whether the file lies beside the document because this program put it there."""
-        return found.medium.where == "file" and bool(self.former) and found.medium.sha256() in self.former
+    def _was_moved_out(self, found: _Found, reference: str) -> bool:
+        """Whether the file lies beside the document because this program put it there, or another one in its place."""
+        if found.medium.where != "file" or not self.former:
+            return False
+        return _OURS.fullmatch(reference) is not None or found.medium.sha256() in self.former
 
     def _into_bundle(self, found: _Found, node_id: str, position: int, block: dict[str, Any]) -> _Change | None:
         medium = found.medium

@@ -194,6 +194,16 @@ def test_a_bundle_goes_to_files_beside_and_comes_back(tmp_path: Path) -> None:
         assert members(tmp_path / "back.openloom.zip") == members(source)
 
 
+def test_a_picture_that_was_replaced_comes_home_as_the_new_one(tmp_path: Path) -> None:
+    source = written(tmp_path, loom(node("a", content=[block(PNG)])))
+    convert(source, tmp_path / "s.json", target_format="socketteer", options=ConversionOptions(media="beside"))
+    (picture,) = (tmp_path / "s.media").iterdir()
+    picture.write_bytes(PNG + b"painted over")
+    convert(tmp_path / "s.json", tmp_path / "t.openloom")
+    (found,) = load(tmp_path / "t.openloom").trees[0].nodes["a"]["content"]
+    assert found["ref"] == block(PNG + b"painted over")["ref"]
+
+
 def test_files_beside_that_did_not_come_along_are_told(tmp_path: Path) -> None:
     source = FIXTURES / "picture-book.openloom.zip"
     (tmp_path / "elsewhere").mkdir()
