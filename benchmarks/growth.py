@@ -36,9 +36,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth")
     parser.add_argument("--nodes", default="10000,100000,1000000")
     sizes = [int(each) for each in parser.parse_args(arguments).nodes.split(",")]
-    print(
-        "| conversion | shape | nodes | file | a node | floor a node | ratio | peak |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| conversion | shape | nodes | file | a node | floor a node | ratio | peak |")
+    print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="loomconv-") as name:
         folder = Path(name)
         for home, target in _PAIRS:
