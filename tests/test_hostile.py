@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from loomconv import ConversionOptions, LoomconvError, Report, convert, load
+from loomconv.api import detect
 from loomconv.errors import UsageFault
+from loomconv.registry import default_registry
 from loomconv.roundtrip import round_trip
+from tests.made import node
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "openloom-2"
 FORMATS = ("openloom-1", "openloom-2", "socketteer")
@@ -162,3 +165,17 @@ def test_every_prefix_of_a_file_is_read_or_refused_in_words() -> None:
                 load(data[:end])
             except LoomconvError as error:
                 assert str(error)
+
+
+@pytest.mark.parametrize("target", sorted(default_registry().formats))
+@pytest.mark.parametrize("what", ["no nodes", "title of the mark"])
+def test_what_was_written_is_recognised_again(target: str, what: str, tmp_path: Path) -> None:
+    nodes = {} if what == "no nodes" else {"a": node("a", "x")}
+    tree = {"id": "t", "title": "open-loom", "rootNodeIds": list(nodes), "nodes": nodes, "edges": []}
+    source = tmp_path / "a.openloom"
+    source.write_text(json.dumps({"format": "open-loom", "version": "2.0", "trees": [tree]}), encoding="utf-8")
+    suffix = {"aspen-grove": ".json", "loom-write-log": ".loom.jsonl"}.get(target, ".x")
+    convert(source, tmp_path / f"b{suffix}", target_format=target)
+    assert detect(tmp_path / f"b{suffix}").format == target
+    convert(tmp_path / f"b{suffix}", tmp_path / "c.openloom")
+    assert [each.fields["title"] for each in load(tmp_path / "c.openloom").trees] == ["open-loom"]

@@ -14,7 +14,7 @@ from loomconv.model.document import Origin
 from loomconv.report import Code
 from loomconv.storage import Source
 from loomconv.storage.source import SQLITE_MAGIC
-from loomconv_plugins.aspen_grove.tables import NAMESPACE, SAFE_IDS
+from loomconv_plugins.aspen_grove.tables import EXPORT_MARK, NAMESPACE, SAFE_IDS
 
 __all__ = ["AspenGrove"]
 
@@ -90,7 +90,7 @@ class AspenGrove(Format):
         """A file of one kind is no file of another."""
         is_database = bytes(origin.data[: len(SQLITE_MAGIC)]) == SQLITE_MAGIC
         kind = self._kind(name, options)
-        is_dump = not is_database and b'"open-loom"' not in bytes(origin.data[:4096])
+        is_dump = not is_database and EXPORT_MARK.search(bytes(origin.data[:4096])) is None
         return kind != ("database" if is_database else "dump" if is_dump else "openloom")
 
     @staticmethod

@@ -8,6 +8,7 @@ from loomconv.storage import Source
 from loomconv.storage.source import SQLITE_MAGIC
 from loomconv_plugins.aspen_grove.marks import own_marks
 from loomconv_plugins.aspen_grove.safe_ids import renamed
+from loomconv_plugins.aspen_grove.tables import EXPORT_MARK
 from loomconv_plugins.aspen_grove.to_pivot import carried_ids, to_pivot
 
 __all__ = ["read"]
@@ -19,7 +20,7 @@ def read(source: Source, context: ReadContext) -> Document:
         from loomconv_plugins.aspen_grove.database import read_entities
 
         entities, more = read_entities(source, context)
-    elif b'"open-loom"' in bytes(source.data[:4096]):
+    elif EXPORT_MARK.search(bytes(source.data[:4096])) is not None:
         return context.read_as("openloom-2", source)
     else:
         from loomconv_plugins.aspen_grove.dump import read_dump

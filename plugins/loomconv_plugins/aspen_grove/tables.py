@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal, NamedTuple
 
 from loomconv import jsontext
 
 __all__ = [
     "COLLECTIONS",
+    "EXPORT_MARK",
     "NAMESPACE",
     "NEVER_READ",
     "SAFE_IDS",
@@ -23,6 +25,8 @@ __all__ = [
 
 NAMESPACE: Final = "aspen-grove"
 SCHEMA_VERSION: Final = 8
+# How a file begins that the app exported as OpenLoom 2; a title may be the same word.
+EXPORT_MARK: Final = re.compile(rb'"format"\s*:\s*"open-loom"')
 # Ids that the app's storage can hold (dossier §3.3), as a regular expression.
 SAFE_IDS: Final = "[A-Za-z0-9._]+"
 

@@ -65,8 +65,12 @@ class OpenLoom1(Format):
         if not isinstance(value, dict) or probe.lines or value.get("format") == "open-loom":
             return None
         nodes, root = value.get("nodes"), value.get("rootNodeId")
-        if value.keys() & _STRANGERS or not isinstance(nodes, dict) or not nodes:
+        if value.keys() & _STRANGERS or not isinstance(nodes, dict):
             return None
+        if not nodes:
+            # A tree without nodes says what it is by its other keys alone.
+            is_empty = value.keys() >= {"rootNodeId", "systemMessage", "lastModified", "bookmarkedNodes"}
+            return Confidence(70, "no nodes, but the keys of a tree") if is_empty else None
         if not isinstance(root, str) and ("rootNodeId" in value or not probe.truncated):
             return None
         entries = list(nodes.values())
