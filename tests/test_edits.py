@@ -80,6 +80,14 @@ def test_a_moved_node_hangs_on_its_new_parent_whatever_further_parents_it_has(tm
     assert [edge["sources"][0]["nodeId"] for edge in home.edges if edge["targetNodeId"] == "b"] == ["a", "r"]
 
 
+def test_a_moved_node_may_stand_elsewhere_among_the_children_of_a_further_parent() -> None:
+    nodes = [node("r"), node("a"), node("b")]
+    before = document_of(tree_of(nodes, [link("b", "a"), link("r", "a"), link("r", "b")], rootNodeIds=["r"]))
+    after = document_of(tree_of(nodes, [link("r", "b"), link("b", "a"), link("r", "a")], rootNodeIds=["r"]))
+    assert unexpected_changes(before, after, [Edit("moved", "a", parent="b")])[0].what == "edit that was lost"
+    assert [each.kind for each in unexpected_changes(before, after, [])] == ["reordered"]
+
+
 def test_a_note_goes_with_what_it_is_about() -> None:
     nodes = [node("a"), node("b"), node("n", "a note")]
     before = document_of(tree_of(nodes, [link("a", "b"), note_edge("b", "n")], rootNodeIds=["a"]))
