@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -183,7 +182,7 @@ def _write_index(folder: Path, entries: list[dict[str, Any]]) -> None:
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
-        names = set(os.listdir(folder))  # noqa: PTH208 - only the names are wanted
+        names = {path.name for path in folder.iterdir()}
         is_ours = not names or (
             INDEX in names and f'"format": "{_INDEX_FORMAT}"'.encode() in (folder / INDEX).read_bytes()[:200]
         )

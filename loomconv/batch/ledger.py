@@ -6,11 +6,12 @@ Each step is committed before the next begins, so that a run which is killed goe
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -18,7 +19,7 @@ from typing import Any, Final
 from loomconv.batch.items import FINISHED, Item, Outcome
 from loomconv.errors import UnreadableFile, UsageFault
 
-__all__ = ["LEDGER", "Ledger"]
+__all__ = ["LEDGER", "Ledger", "finished_items"]
 
 LEDGER: Final = "ledger.sqlite"
 _LOCK: Final = "running.lock"
@@ -236,6 +237,21 @@ class Ledger:
 
     def _transaction(self) -> _Transaction:
         return _Transaction(self._rows, self.folder / LEDGER)
+
+
+def finished_items(folder: Path, options: str) -> Callable[[Item], bool]:
+    """Tells of an item whether the ledger in a folder knows it as finished with these options; changes nothing."""
+    path = folder / LEDGER
+    if not path.is_file():
+        return lambda item: False
+    marks = ", ".join("?" * len(FINISHED))
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as rows:
+            query = f"SELECT name, stamp FROM files WHERE options = ? AND status IN ({marks})"
+            stamps: dict[str, str] = dict(rows.execute(query, (options, *FINISHED)).fetchall())
+    except sqlite3.Error as error:
+        raise _unwritable(path, str(error)) from None
+    return lambda item: stamps.get(item.name) == item.stamp
 
 
 class _Transaction:

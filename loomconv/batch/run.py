@@ -11,19 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from loomconv import jsontext
 from loomconv.batch.engines import Engine, partitions
 from loomconv.batch.items import Item, Outcome, Settings
-from loomconv.batch.ledger import Ledger
+from loomconv.batch.ledger import Ledger, finished_items
 from loomconv.batch.scan import BATCH_FOLDER, Scan, is_url
 from loomconv.errors import DiskFull, LoomconvError, UsageFault
 from loomconv.format import Probe
 from loomconv.registry import default_registry
 from loomconv.storage import open_source
 
-__all__ = ["Batch", "Planned", "Tally", "ledger_folder", "plan"]
+__all__ = ["Batch", "Planned", "Tally", "check_target", "ledger_folder", "plan"]
 
 _ENTERED_AT_ONCE: Final = 1000
 
@@ -97,7 +96,7 @@ class Batch:
         tally = Tally()
         if not is_url(self.settings.target_root):
             _remove_leftovers({(Path(self.settings.target_root) / target).parent for target in ledger.started()})
-        ledger.begin(self._options_digest(), datetime.now(UTC).isoformat(timespec="seconds"))
+        ledger.begin(self.options_digest(), datetime.now(UTC).isoformat(timespec="seconds"))
         self.last_scan = scan = self.scan(ledger)
         found = self._enter(scan, ledger)
         tally.passed_over = scan.passed_over
@@ -114,14 +113,14 @@ class Batch:
             fatal = next((each for each in outcomes if each.fatal), None)
             if fatal is not None:
                 raise DiskFull(
-                    f"the batch ends here: {fatal.message}",
+                    f"the batch ends here. {fatal.name}: {fatal.message.rstrip('.')}",
                     source=self.settings.target_root,
                     next_step="Make room and run it again: it goes on where it was.",
                 )
         self._note(ledger, blocked, tally, observe)
         return tally
 
-    def _options_digest(self) -> str:
+    def options_digest(self) -> str:
         """A digest of all that changes an output."""
         chosen = self.settings
         parts = (chosen.target_format, chosen.suffix, chosen.source_format, chosen.split, repr(chosen.options))
@@ -154,7 +153,7 @@ class Batch:
             free = []
             for item in part:
                 if self._is_in_the_way(item, ledger):
-                    blocked.append(Outcome(item.name, "failed", message=f"A file is in the way: {item.target}."))
+                    blocked.append(Outcome(item.name, "stopped", message=f"A file is in the way: {item.target}."))
                 else:
                     free.append(item)
             ledger.start(free)
@@ -214,10 +213,17 @@ class Planned:
 
 
 def plan(batch: Batch, passed_over: Counter[str]) -> Iterator[Planned]:
-    """What a run would do, without writing anything: a look at the beginning of each source."""
+    """What a run would do, without writing anything: a look at the beginning of each source.
+
+    What the ledger knows as done, and has not changed since, is left out.
+    """
     registry = default_registry()
     scan = batch.scan(None)
+    is_done = finished_items(batch.folder, batch.options_digest())
     for item in scan.items():
+        if is_done(item):
+            passed_over["done before"] += 1
+            continue
         if item.member is not None or is_url(item.source):
             yield Planned(item.name, batch.settings.source_format or "?", item.target)
             continue
@@ -251,8 +257,3 @@ def check_target(sources: Sequence[str], target_root: str) -> None:
             )
         if where.rstrip("/") == target_root.rstrip("/"):
             raise UsageFault("source and target are the same", source=target_root, next_step="Choose another target.")
-
-
-def dumped(value: Any) -> bytes:
-    """A JSON value as indented text with a final line feed."""
-    return jsontext.dump(value, jsontext.TWO_SPACES) + b"\n"

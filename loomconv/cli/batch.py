@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,7 @@ from loomconv.cli.parameters import (
 )
 from loomconv.cli.summary import counted
 from loomconv.cli.terminal import neutralised, paint, print_data, print_message
-from loomconv.errors import UsageFault
+from loomconv.errors import LoomconvError, UsageFault
 from loomconv.registry import default_registry
 
 __all__ = ["command"]
@@ -190,7 +191,8 @@ def _dry_run(batch: Batch, *, list_skipped: bool) -> int:
                 print_data(neutralised(f"{each.name}: {each.reason}"))
     print_message(
         f"{counted(counts['convert'], 'file')} would be converted, {counts['skip']:,} would not be (no loom, or not "
-        f"readable), {sum(passed_over.values()):,} passed over"
+        f"readable), {passed_over['done before']:,} are done, "
+        f"{sum(passed_over.values()) - passed_over['done before']:,} passed over"
     )
     return statuses.DONE
 
@@ -201,8 +203,12 @@ def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> in
     try:
         with progress:
             tally = batch.run(ledger, progress.note, started=progress.begin)
-    finally:
-        reports = write_reports(ledger, _about(batch)) if ledger.run else []
+    except BaseException:
+        if ledger.run:
+            with suppress(LoomconvError):  # what ended the run is what is told, not that there is no room for a report
+                write_reports(ledger, _about(batch))
+        raise
+    reports = write_reports(ledger, _about(batch))
     found = ledger.statuses()
     if list_skipped and batch.last_scan is not None:
         for name, reason in batch.last_scan.listed:

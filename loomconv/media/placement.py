@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
@@ -13,6 +12,7 @@ from loomconv.media.blocks import MEDIA_TYPES
 from loomconv.media.check import MediaChecker
 from loomconv.media.data_uri import decoded_size, is_data_uri, parse_data_uri
 from loomconv.media.dropping import without_media
+from loomconv.media.former import FormerMedia, data_uri
 from loomconv.media.images import image_size
 from loomconv.media.sniff import file_suffix, is_of_kind, same_type, sniff
 from loomconv.media.store import InlineMedium, MediaStore, Medium
@@ -116,88 +116,6 @@ class _Found:
 _Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class _Former:
-    """How media were written before, by the digest of their bytes: the document's record, and what is noted now.
-
-    `headers` are those of `data:` URIs. `names` are references, one for each block in the order of the document, or a
-    single one where all were the same. `others` are members of the bundle that no block refers to.
-    """
-
-    def __init__(self, record: Any) -> None:
-        members = record if isinstance(record, dict) else {}
-        headers, names, others = (members.get(key) for key in ("headers", "names", "others"))
-        self.names: dict[str, list[str]] = {}
-        self.headers = {key: each for key, each in _items(headers) if isinstance(each, str)}
-        for key, each in _items(names):
-            listed = each if isinstance(each, list) else [each]
-            self.names[key] = [name for name in listed if isinstance(name, str)]
-        self.others = dict(_members(others))
-        self._turns: dict[str, int] = {}
-        self._used_names: set[str] = set()
-        self._used_headers: set[str] = set()
-        self._added: dict[str, list[str]] = {}
-
-    def __contains__(self, digest: str) -> bool:
-        return digest in self.headers or digest in self.names
-
-    def __bool__(self) -> bool:
-        return bool(self.headers or self.names)
-
-    def use_header(self, digest: str) -> str | None:
-        """What stood before the bytes in a `data:` URI, which they come back to."""
-        self._used_headers.add(digest)
-        return self.headers.get(digest)
-
-    def add(self, digest: str, name: str) -> None:
-        """Note the reference of one more block."""
-        self._added.setdefault(digest, []).append(name)
-
-    def next_name(self, digest: str) -> str | None:
-        """The former reference of the next block with these bytes."""
-        names = self.names.get(digest)
-        if not names:
-            return None
-        turn = self._turns.get(digest, 0)
-        self._turns[digest] = turn + 1
-        return names[min(turn, len(names) - 1)]
-
-    def use_names(self, digest: str) -> None:
-        """The references are those of the document again, and need not be noted any more."""
-        self._used_names.add(digest)
-
-    def to_json(self) -> dict[str, Any]:
-        """The record to write: what was not used up, and what was added."""
-        names = {key: each for key, each in self.names.items() if key not in self._used_names} | self._added
-        listed = {key: each[0] if len(set(each)) == 1 else each for key, each in names.items() if each}
-        headers = {key: each for key, each in self.headers.items() if key not in self._used_headers}
-        # A list, since a name such as `notes/password` as a key would be taken for that of a secret.
-        others = [{"member": key, "data": _uri("data:;base64,", each)} for key, each in self.others.items()]
-        parts = {"headers": headers, "names": listed, "others": others}
-        return {key: each for key, each in parts.items() if each}
-
-
-def _items(value: Any) -> Iterable[tuple[str, Any]]:
-    return value.items() if isinstance(value, dict) else ()
-
-
-def _members(value: Any) -> Iterable[tuple[str, Medium]]:
-    for each in value if isinstance(value, list) else ():
-        name = each.get("member") if isinstance(each, dict) else None
-        medium = _decoded(each.get("data")) if isinstance(name, str) else None
-        if isinstance(name, str) and medium is not None:
-            yield name, medium
-
-
-def _decoded(value: Any) -> Medium | None:
-    """A member that was set aside, None for what is none."""
-    if not isinstance(value, str):
-        return None
-    try:
-        return InlineMedium(parse_data_uri(value).data)
-    except LoomconvError:
-        return None
-
-
 class _Placing:
     def __init__(
         self,
@@ -227,7 +145,7 @@ class _Placing:
         self.used: set[str] = set()
         self.inlined = 0
         self.tree: Tree | None = None
-        self.former = _Former(own_record(document.fields).get(_RECORD))
+        self.former = FormerMedia(own_record(document.fields).get(_RECORD))
         self.names: dict[str, str] = {}
         self.taken = {collision_key(name) for name in store.members}
 
@@ -427,7 +345,7 @@ class _Placing:
         """Whether a medium that stands in the document can come back as it was; what stands before it is noted."""
         digest = found.medium.sha256()
         header = self.former.headers.get(digest, found.header)
-        if _uri(found.header, found.medium) != block["ref"] or header != found.header:
+        if data_uri(found.header, found.medium) != block["ref"] or header != found.header:
             self._tell("media.kept-inline", node_id, position, None)
             return False
         if self.mode == "beside" or found.header != _header(block, found.sniffed):
@@ -451,7 +369,7 @@ class _Placing:
         if medium.where == "member" and block["ref"] != _name(digest, found.sniffed):
             self.former.add(digest, block["ref"])
         self._tell("media.inlined", node_id, position, block["ref"])
-        return lambda block: {**block, "ref": _uri(header, medium)}
+        return lambda block: {**block, "ref": data_uri(header, medium)}
 
     def _sized(self, found: _Found, block: dict[str, Any]) -> _Change | None:
         if not self.fill_sizes or block["type"] != "image" or "width" in block or "height" in block:
@@ -533,7 +451,3 @@ def _header(block: dict[str, Any], sniffed: str | None) -> str:
 def _mime(block: dict[str, Any], sniffed: str | None) -> str:
     declared = block.get("mimeType")
     return (declared if isinstance(declared, str) and declared else sniffed) or "application/octet-stream"
-
-
-def _uri(header: str, medium: Medium) -> str:
-    return header + base64.b64encode(medium.data()).decode()

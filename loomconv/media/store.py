@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
 import stat
 import weakref
@@ -294,7 +293,7 @@ def _real(folder: Path) -> Path | None:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return os.listdir(folder)  # noqa: PTH208 - only the names are wanted
+        return [path.name for path in folder.iterdir()]
     except OSError:
         return []
 

@@ -214,6 +214,18 @@ def test_a_dry_run_writes_nothing(looms: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_knows_what_is_done(looms: Path, tmp_path: Path) -> None:
+    run(looms, tmp_path / "out", "--to", "openloom-2", "-j1")
+    (looms / "one.openloom").write_bytes(loom("One, changed"))
+    (looms / "new.openloom").write_bytes(loom("New"))
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    _, out, err = run(looms, tmp_path / "out", "--to", "openloom-2", "--dry-run")
+    assert sorted(line.partition(" ")[0] for line in out.splitlines()) == ["new.openloom", "one.openloom"]
+    assert "2 files would be converted" in err
+    assert "6 are done" in err
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+
+
 # -- again ---------------------------------------------------------------------------------------------------------
 
 
@@ -254,9 +266,14 @@ def test_strangers_files_are_not_replaced(looms: Path, tmp_path: Path) -> None:
     (out / "one.openloom").write_text("mine", encoding="utf-8")
     run(looms, out, "--to", "openloom-2", "-j1")
     assert (out / "one.openloom").read_text("utf-8") == "mine"
-    assert statuses(out)["one.openloom"] == "failed"
-    run(looms, out, "--to", "openloom-2", "-j1", "--overwrite", "--retry")
-    assert statuses(out)["one.openloom"] == "done"
+    assert statuses(out)["one.openloom"] == "stopped"
+    (out / "one.openloom").rename(out / "mine")
+    run(looms, out, "--to", "openloom-2", "-j1")
+    assert statuses(out)["one.openloom"] == "done", "nothing is in the way any more"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "one.openloom").write_text("mine", encoding="utf-8")
+    run(looms, tmp_path / "other", "--to", "openloom-2", "-j1", "--overwrite")
+    assert statuses(tmp_path / "other")["one.openloom"] == "done"
 
 
 def test_source_and_target_may_not_be_the_same(looms: Path) -> None:
