@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO
 
 from loomconv.errors import ConversionRefused
@@ -14,7 +15,7 @@ from loomconv.model.document import Document
 from loomconv.options import ConversionOptions
 from loomconv.reading import Reading, Where, collector_paused, describe_source
 from loomconv.registry import Registry, default_registry
-from loomconv.report import Report
+from loomconv.report import Finding, Report
 from loomconv.storage import Source, open_source
 from loomconv.writing import dump
 
@@ -57,6 +58,10 @@ def detect(where: Where, *, options: ConversionOptions | None = None, registry: 
         probe = Probe(source.data, source.name, source=source)
         chosen, confidence = registry.detect(probe)
         return Detection(chosen.name, confidence, tuple((each.name, found) for each, found in registry.scores(probe)))
+
+
+def _tell_plugins(registry: Registry, finding: Finding) -> None:
+    registry.call("loomconv_finding", finding=finding)
 
 
 @contextmanager
@@ -108,7 +113,8 @@ def convert(
     options = options or ConversionOptions()
     registry = registry or default_registry()
     report = Report(limit=options.findings_limit) if report is None else report
-    report.observers.extend([lambda finding: registry.manager.hook.loomconv_finding(finding=finding)])
+    if registry.listens("loomconv_finding"):
+        report.observers.append(partial(_tell_plugins, registry))
     chosen = registry.format(target_format) if target_format else registry.format_for_name(os.fspath(target))
     reading = Reading(options, report, registry)
     document = reading.load(source, source_format)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from loomconv.errors import PluginFault
 
 __all__ = ["ANY", "EVERYTHING", "Capabilities"]
 
@@ -65,6 +69,22 @@ class Capabilities:
     # Levels at which the app keeps and hides keys that it does not know; `extensions` travel there, residue too.
     unknown_keys: tuple[Literal["document", "tree", "node", "edge"], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Raise PluginFault for a value that makes no sense, naming the capability and what it may be."""
+        for name, hint in _hints().items():
+            value = getattr(self, name)
+            if not _fits(value, hint):
+                raise PluginFault(f"in the capabilities {name} is {value!r}, and not {_words(hint)}")
+        for name in ("modes", "roles", "blocks"):
+            if not getattr(self, name):
+                raise PluginFault(f"in the capabilities {name} is empty, and the first one stands for what is not held")
+        if self.depth is not None and self.depth < 1:
+            raise PluginFault(f"in the capabilities depth is {self.depth}, and no tree is that flat")
+        try:
+            re.compile(self.ids)
+        except re.error as error:
+            raise PluginFault(f"in the capabilities ids is no regular expression ({error})") from None
+
     def holds(self, names: Names, name: str) -> bool:
         """Whether the list holds the name."""
         return names == ANY or name in names
@@ -77,6 +97,35 @@ class Capabilities:
     def to_json(self) -> dict[str, Any]:
         """The declaration as plain JSON, for `loomconv formats --json`."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Capabilities)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type as the fields above have them."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return isinstance(value, str) and value in arguments
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(each, arguments[0]) for each in value)
+    if arguments:  # a union
+        return any(_fits(value, each) for each in arguments)
+    return type(value) is hint
+
+
+def _words(hint: Any) -> str:
+    """The type in words."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return f"one of {', '.join(map(repr, arguments))}" if len(arguments) > 1 else repr(arguments[0])
+    if origin is tuple:
+        return f"a tuple of {_words(arguments[0]).removeprefix('a ')}"
+    if arguments:
+        return " or ".join(map(_words, arguments))
+    return {str: "a text", bool: "True or False", int: "a number"}.get(hint, "None")
 
 
 # What OpenLoom 2.0 holds: nothing is taken out, and extensions are part of the format itself.

@@ -2,7 +2,7 @@
 
 A third party's format and the built-in ones are the same to the hub. Minimal plugin:
 
-    from loomconv.format import Format, hookimpl
+    from loomconv.plugin import Format, hookimpl
 
     class MyFormat(Format):
         name = "my-loom"
@@ -38,6 +38,7 @@ from loomconv.storage.source import SQLITE_MAGIC, Source
 
 __all__ = [
     "ANY",
+    "API_VERSION",
     "EVERYTHING",
     "Capabilities",
     "Confidence",
@@ -52,6 +53,10 @@ __all__ = [
 ]
 
 hookimpl = pluggy.HookimplMarker("loomconv")
+
+# Version of what `loomconv.plugin` offers. The first number changes when something goes or means something else, the
+# second when something is added.
+API_VERSION = (1, 0)
 
 _HEAD = 1 << 16
 
@@ -263,6 +268,8 @@ class Format:
 
     name: ClassVar[str]
     title: ClassVar[str]
+    # Version of the plugin API that the format is written for.
+    api: ClassVar[tuple[int, int]] = (1, 0)
     # Longest first; used to choose a target format by name, never to detect.
     suffixes: ClassVar[tuple[str, ...]] = ()
     media_type: ClassVar[str] = "application/json"

@@ -17,7 +17,7 @@ from loomconv.errors import LoomconvError, PluginFault, UsageFault
 from loomconv.examination import Examiner
 from loomconv.format import Format, Others, Probe, ReadContext
 from loomconv.media.store import MediaStore
-from loomconv.model.document import Document, Origin
+from loomconv.model.document import Document, Origin, copy_of
 from loomconv.options import ConversionOptions
 from loomconv.privacy import Withholder, contained_parts, drop_secrets
 from loomconv.project import restore_document
@@ -93,11 +93,8 @@ class Reading:
             others=others_of(self.registry, self.options),
         )
         doubled = self.report.codes["read.duplicate-key"]
-        try:
+        with self.registry.at_work(chosen, "reading", source.name):
             document = chosen.read(source, context)
-        except LoomconvError as error:
-            error.source = error.source or source.name
-            raise
         if not isinstance(document, Document):
             raise PluginFault(f"the format {chosen.name} gave no document", source=source.name)
         if self.report.codes["read.duplicate-key"] > doubled and self._must_not_show_all(source):
@@ -187,11 +184,27 @@ class Reading:
     def _finish(self, document: Document) -> None:
         repair_document(document, self.report)
         Withholder(self.options.without, self._private_keys()).apply(document, self.report)
-        if any(self.registry.manager.hook.loomconv_transform(document=document, report=self.report)):
-            document.touched = True
+        self._transform(document)
         if self.options.tree is not None:
             _choose_tree(document, self.options.tree)
         _count(document, self.report, Withholder(self.options.without).parts)
+
+    def _transform(self, document: Document) -> None:
+        """Let plugins change the document. One that fails midway is switched off, and what it did is undone."""
+        while self.registry.listens("loomconv_transform"):
+            spare, broken = copy_of(document), set(self.registry.broken)
+            answers = self.registry.call("loomconv_transform", document=document, report=self.report)
+            failed = sorted(self.registry.broken.keys() - broken)
+            if not failed:
+                document.touched |= any(answers)
+                return
+            for name in failed:
+                self.report.add(
+                    "convert.plugin-switched-off",
+                    f"The plugin {name} failed and was switched off; the document is as if it had not been asked.",
+                    value=self.registry.broken[name],
+                )
+            document.fields, document.trees, document.touched = spare.fields, spare.trees, spare.touched
 
     def _private_keys(self) -> dict[str, Any]:
         return {each.namespace: each.private_keys() for each in self.registry.formats.values()}

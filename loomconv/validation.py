@@ -67,10 +67,11 @@ def validate_file(
             assume_timezone=options.assume_timezone,
             options=options.of_format(chosen, "read"),
         )
-        if type(chosen).validate is Format.validate:
-            _check_schema(chosen, source, report)
-        else:
-            chosen.validate(source, context)
+        with registry.at_work(chosen, "validating", source.name):
+            if type(chosen).validate is Format.validate:
+                _check_schema(chosen, source, report)
+            else:
+                chosen.validate(source, context)
         api.load(source, format=name, options=options, report=report, registry=registry)
     except (UsageFault, PluginFault):
         raise

@@ -296,7 +296,9 @@ class _Writing:
             if at_home and origin is not None:
                 _copy(origin.data, sink)
             else:
-                target.write(part, sink, context)
+                shown = self.report.source["name"] if self.report.source else None
+                with self.registry.at_work(target, "writing", shown):
+                    target.write(part, sink, context)
         if at_home and origin is not None:
             return origin.residue if self.options.residue != "none" and path != "-" else None
         return None if residue is None else jsontext.dump(residue, jsontext.COMPACT)

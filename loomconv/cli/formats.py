@@ -10,7 +10,7 @@ import click
 from loomconv.capabilities import ANY
 from loomconv.cli import statuses
 from loomconv.cli.parameters import complete_format
-from loomconv.cli.terminal import columns, neutralised, paint, print_data, print_json, print_message
+from loomconv.cli.terminal import columns, neutralised, paint, print_data, print_json
 from loomconv.format import Format
 from loomconv.registry import default_registry
 
@@ -39,8 +39,6 @@ def command(name: str | None, as_json: bool) -> int:
         _print_one(chosen[0])
     else:
         _print_table(chosen)
-    for plugin, reason in registry.broken.items():
-        print_message(neutralised(f"loomconv: the plugin {plugin} could not be loaded: {reason}"))
     return statuses.DONE
 
 

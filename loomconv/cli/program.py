@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +16,25 @@ import click
 from loomconv import __version__
 from loomconv.cli import statuses
 from loomconv.cli.terminal import hush, neutralised, paint, print_message, tolerate
-from loomconv.errors import LoomconvError, UnknownFormat, UsageFault
+from loomconv.errors import LoomconvError
 
 __all__ = ["Program", "program"]
 
 # Each is a module of this package with a `command`.
-_COMMANDS: Final = ("convert", "batch", "inspect", "validate", "roundtrip", "diff", "media", "formats", "completion")
+_COMMANDS: Final = (
+    "convert",
+    "batch",
+    "inspect",
+    "validate",
+    "roundtrip",
+    "diff",
+    "media",
+    "formats",
+    "plugin",
+    "completion",
+)
 _DEBUG_VARIABLE: Final = "LOOMCONV_DEBUG"
+_PLUGIN_FLAG: Final = "--plugin"
 
 
 class Program(click.Group):
@@ -48,10 +61,7 @@ class Program(click.Group):
         self._asked = True
         from loomconv.registry import default_registry
 
-        try:
-            default_registry().manager.hook.loomconv_register_commands(cli=self)
-        except Exception as error:  # a stranger's code: its fault must not take the other commands away
-            print_message(f"loomconv: a plugin's commands could not be added ({type(error).__name__})")
+        default_registry().call("loomconv_register_commands", cli=self)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a reader of its output who goes away ends it quietly."""
@@ -76,15 +86,17 @@ class Program(click.Group):
         """Run with the given arguments and exit with the status; without `standalone_mode`, return it."""
         tolerate()
         try:
-            result = super().main(
-                args, prog_name or "loomconv", complete_var, standalone_mode=False,
-                windows_expand_args=windows_expand_args, **extra,
-            )  # fmt: skip
+            with _with_plugin_files(list(sys.argv[1:] if args is None else args)) as rest:
+                result = super().main(
+                    rest, prog_name or "loomconv", complete_var, standalone_mode=False,
+                    windows_expand_args=windows_expand_args, **extra,
+                )  # fmt: skip
             status = result if isinstance(result, int) else statuses.DONE
         except Exception as error:
             status = _explain(error)
         except KeyboardInterrupt:
             status = statuses.INTERRUPTED
+        _name_broken_plugins()
         if standalone_mode:
             sys.exit(status)
         return status
@@ -101,8 +113,6 @@ def _explain(error: Exception) -> int:
         traceback.print_exception(error)
     if isinstance(error, LoomconvError):
         _say(str(error))
-        if isinstance(error, UnknownFormat | UsageFault):
-            _name_broken_plugins()
         return statuses.status_of(error)
     if isinstance(error, MemoryError):
         _say("there is not enough memory for this file")
@@ -125,12 +135,53 @@ def _scene(error: Exception) -> str:
     return f"{Path(frames[-1].filename).name} line {frames[-1].lineno}" if frames else "an unknown place"
 
 
-def _name_broken_plugins() -> None:
-    """A format may be unknown because its plugin could not be loaded."""
-    from loomconv.registry import default_registry
+@contextmanager
+def _with_plugin_files(arguments: list[str]) -> Iterator[list[str]]:
+    """Take `--plugin PATH` out of the arguments, wherever it stands, and let the files count until the command is done.
 
-    for name, reason in default_registry().broken.items():
-        print_message(neutralised(f"loomconv: the plugin {name} could not be loaded: {reason}"))
+    They have to be known before a command is: formats bring options, and plugins commands. Worker processes find them
+    in the environment.
+    """
+    paths, rest, count = [], [], 0
+    while count < len(arguments):
+        argument = arguments[count]
+        count += 1
+        if argument == "--":
+            rest += arguments[count - 1 :]
+            break
+        if argument == _PLUGIN_FLAG:
+            if count == len(arguments):
+                raise click.UsageError(f"Option '{_PLUGIN_FLAG}' requires an argument.")
+            paths.append(arguments[count])
+            count += 1
+        elif argument.startswith(f"{_PLUGIN_FLAG}="):
+            paths.append(argument.partition("=")[2])
+        else:
+            rest.append(argument)
+    if not paths:
+        yield rest
+        return
+    from loomconv.registry import FILES_VARIABLE
+
+    former = os.environ.get(FILES_VARIABLE)
+    os.environ[FILES_VARIABLE] = os.pathsep.join([*map(os.path.abspath, paths), *([former] if former else [])])
+    try:
+        yield rest
+    finally:
+        if former is None:
+            del os.environ[FILES_VARIABLE]
+        else:
+            os.environ[FILES_VARIABLE] = former
+
+
+def _name_broken_plugins() -> None:
+    """A conversion without a plugin that should have had a say is another one than was asked for."""
+    if "loomconv.registry" not in sys.modules:
+        return  # nobody has asked for a plugin
+    from loomconv.registry import broken_plugins
+
+    for name, reason in broken_plugins().items():
+        print_message(neutralised(f"loomconv: the plugin {name} is left out: {reason}"))
 
 
 @click.group(
@@ -148,7 +199,15 @@ Each command explains itself: loomconv convert --help
 {statuses.TABLE}""",
 )
 @click.version_option(__version__, prog_name="loomconv", message="%(prog)s %(version)s")
-def program() -> None:
+@click.option(
+    _PLUGIN_FLAG,
+    "plugin_files",
+    multiple=True,
+    metavar="PATH",
+    help="Use the plugin in this file or folder, too, without installing it; may stand behind the command as well. "
+    "Repeatable.",
+)
+def program(plugin_files: tuple[str, ...] = ()) -> None:
     """Convert loom files, trees of text written by people and language models, from any app's format to any other's.
 
     What the target cannot hold is reported, kept aside in the file, and put back when the file returns.

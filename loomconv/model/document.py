@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from loomconv.model.graph import Graph
 from loomconv.model.nodes import NodeIndex
 from loomconv.model.record import own_record
 
-__all__ = ["Document", "Origin", "Tree", "document_json"]
+__all__ = ["Document", "Origin", "Tree", "copy_of", "document_json"]
 
 
 class Tree:
@@ -145,6 +146,19 @@ class Document:
         if self.origin is None or self.touched:
             return False
         return not any(tree.nodes.edited for tree in self.trees)
+
+
+def copy_of(document: Document) -> Document:
+    """A document that can be changed without changing this one; blocks of nodes and edges are shared, for they are
+    replaced and never changed. Costs a walk over the nodes and edges, and decodes nothing."""
+    trees = []
+    for tree in document.trees:
+        nodes = tree.nodes.without(set())
+        edges = tree.edges.rebuilt(nodes, lambda position: True)
+        trees.append(Tree(deepcopy(tree.fields), nodes, edges, tree.key_order))
+    return Document(
+        deepcopy(document.fields), trees, document.key_order, document.origin, document.touched, document.media
+    )
 
 
 def document_json(document: Document) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from importlib.metadata import entry_points
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,18 @@ from loomconv.errors import AmbiguousFormat, PluginFault, UnknownFormat, UsageFa
 from loomconv.format import Confidence, Format, Probe
 from loomconv.provenance import HashScheme
 from loomconv.registry import hookspecs
+from loomconv.registry.checks import check_format
+from loomconv.registry.faults import is_of_the_file, plugin_at_work, told_briefly
+from loomconv.registry.files import load_plugin_file
 
-__all__ = ["Registry", "default_registry"]
+__all__ = ["DISABLE_VARIABLE", "FILES_VARIABLE", "Registry", "broken_plugins", "default_registry"]
+
+DISABLE_VARIABLE = "LOOMCONV_DISABLE_PLUGINS"
+FILES_VARIABLE = "LOOMCONV_PLUGINS"
 
 ENTRY_POINT_GROUP = "loomconv"
-# Names of entry points to leave out, separated by commas; for when a broken plugin stands in the way.
-_BLOCK_VARIABLE = "LOOMCONV_WITHOUT_PLUGINS"
+# The distribution of the formats that come along: nobody else's can take their names.
+_OWN_DISTRIBUTION = "loomconv"
 
 
 class Registry:
@@ -29,23 +36,34 @@ class Registry:
         self.manager = pluggy.PluginManager("loomconv")
         self.manager.add_hookspecs(hookspecs)
         self.formats: dict[str, Format] = {}
-        # Plugins that could not be loaded: entry point name → why.
+        # Name of a format → name of the plugin that brought it.
+        self.plugin_of: dict[str, str] = {}
+        # Plugins (or formats, where only detection failed) that are left out: name → why.
         self.broken: dict[str, str] = {}
         for name, plugin in plugins:
             self.add(plugin, name)
 
     @classmethod
-    def from_entry_points(cls) -> Registry:
-        """The plugins of the entry-point group `loomconv`. One that fails to load is noted in `broken`."""
-        blocked = {name.strip() for name in os.environ.get(_BLOCK_VARIABLE, "").split(",")}
+    def from_entry_points(cls, files: Iterable[str] = (), disabled: Collection[str] = ()) -> Registry:
+        """The plugins in the files, then those of the entry-point group `loomconv` but for the disabled ones.
+
+        What comes first keeps its names: a file, since somebody asked for it, before the formats that come with
+        loomconv, and these before everybody else's. An installed plugin that fails is noted in `broken`; raises
+        PluginFault for a file that does.
+        """
         registry = cls()
-        for entry_point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda found: found.name):
-            if entry_point.name in blocked:
+        for path in files:
+            registry.add(load_plugin_file(path), path)
+        for entry_point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=_precedence):
+            if entry_point.name in disabled:
                 continue
             try:
                 registry.add(entry_point.load(), entry_point.name)
             except Exception as error:  # a stranger's code: whatever it raises must not stop the others
-                registry.broken[entry_point.name] = f"{type(error).__name__}: {error}"
+                name = entry_point.name
+                if registry.manager.has_plugin(name):
+                    name = f"{name} ({_distribution(entry_point)})"
+                registry.broken[name] = f"{type(error).__name__}: {error}"
         return registry
 
     def add(self, plugin: Any, name: str) -> None:
@@ -55,10 +73,17 @@ class Registry:
         """
         self.manager.register(plugin, name)
         try:
-            self.formats.update(self._formats_of(plugin, name))
+            for caller in self.manager.get_hookcallers(plugin) or ():
+                if any(each.plugin is plugin and (each.wrapper or each.hookwrapper) for each in caller.get_hookimpls()):
+                    raise PluginFault(
+                        f"the plugin {name!r} wraps the hook {caller.name}, which loomconv does not offer"
+                    )
+            formats = self._formats_of(plugin, name)
         except BaseException:
             self.manager.unregister(plugin)
             raise
+        self.formats.update(formats)
+        self.plugin_of.update(dict.fromkeys(formats, name))
 
     def _formats_of(self, plugin: Any, name: str) -> dict[str, Format]:
         found: list[Format] = []
@@ -68,16 +93,58 @@ class Registry:
         )
         hook(register=found.append)
         formats: dict[str, Format] = {}
+        # Formats of one plugin may share a namespace, as dialects of each other.
+        namespaces = {each.namespace: each.name for each in self.formats.values()}
         for each in found:
-            if not isinstance(each, Format):
-                raise PluginFault(f"plugin {name!r} registers {each!r}, which is no Format")
-            missing = [key for key in ("name", "title", "namespace") if not isinstance(getattr(each, key, None), str)]
-            if missing:
-                raise PluginFault(f"a format of the plugin {name!r} lacks the attribute {', '.join(missing)}")
+            check_format(each, name)
             if each.name in self.formats or each.name in formats:
-                raise PluginFault(f"plugin {name!r} registers the format {each.name!r} a second time")
+                first = (
+                    f", which the plugin {self.plugin_of[each.name]!r} has brought" if each.name in self.formats else ""
+                )
+                raise PluginFault(f"the plugin {name!r} registers the format {each.name!r} a second time{first}")
+            if each.namespace in namespaces:
+                raise PluginFault(
+                    f"the format {each.name!r} of the plugin {name!r} has the namespace {each.namespace!r}, "
+                    f"which is that of {namespaces[each.namespace]!r}"
+                )
             formats[each.name] = each
         return formats
+
+    def call(self, hook: str, **arguments: Any) -> list[Any]:
+        """What the plugins answer to a hook. One that raises is switched off, noted in `broken`; the others are asked.
+
+        Errors that are about the user's file or machine (LoomconvError but for PluginFault, OSError, MemoryError) are
+        raised as they are.
+        """
+        answers = []
+        for implementation in reversed(getattr(self.manager.hook, hook).get_hookimpls()):
+            try:
+                given = {name: arguments[name] for name in implementation.argnames}
+                answer = implementation.function(*given.values())
+            except Exception as error:
+                if is_of_the_file(error):
+                    raise
+                self.switch_off(implementation.plugin_name, f"{told_briefly(error)} in {hook}")
+                continue
+            if answer is not None:
+                answers.append(answer)
+        return answers
+
+    def at_work(self, chosen: Format, doing: str, source: str | None) -> AbstractContextManager[None]:
+        """Tell what a format's own code raises as its plugin's fault; see `plugin_at_work`."""
+        return plugin_at_work(chosen, self.plugin_of.get(chosen.name, chosen.name), doing, source)
+
+    def listens(self, hook: str) -> bool:
+        """Whether any plugin implements the hook."""
+        return bool(getattr(self.manager.hook, hook).get_hookimpls())
+
+    def switch_off(self, name: str, reason: str) -> None:
+        """Use nothing of a plugin any more; its formats go, too."""
+        self.broken[name] = reason
+        if self.manager.has_plugin(name):
+            self.manager.unregister(name=name)
+        for each in [each for each, plugin in self.plugin_of.items() if plugin == name]:
+            del self.formats[each], self.plugin_of[each]
 
     def format(self, name: str) -> Format:
         """The format of that name. Raises UsageFault, naming the known ones."""
@@ -93,7 +160,7 @@ class Registry:
     def hash_schemes(self) -> list[HashScheme]:
         """The ways to compute content hashes that the plugins know."""
         found: list[HashScheme] = []
-        self.manager.hook.loomconv_register_hash_schemes(register=found.append)
+        self.call("loomconv_register_hash_schemes", register=found.append)
         return found
 
     def scores(self, probe: Probe) -> list[tuple[Format, Confidence]]:
@@ -107,8 +174,8 @@ class Registry:
                 continue
             try:
                 confidence = each.detect(probe)
-            except Exception as error:  # a stranger's code must not stop the others; its words may quote the file
-                self.broken[each.name] = f"{type(error).__name__} while detecting"
+            except Exception as error:  # a stranger's code must not stop the others
+                self.broken[each.name] = f"{told_briefly(error)} while detecting"
                 continue
             if isinstance(confidence, Confidence):
                 found.append((each, confidence))
@@ -169,12 +236,32 @@ class Registry:
         raise UsageFault(what, next_step="Say the target format with --to; `loomconv formats` lists them.")
 
 
-_default: Registry | None = None
+def _precedence(entry_point: EntryPoint) -> tuple[bool, str]:
+    return _distribution(entry_point) != _OWN_DISTRIBUTION, entry_point.name
+
+
+def _distribution(entry_point: EntryPoint) -> str:
+    return entry_point.dist.name if entry_point.dist is not None else ""
+
+
+# What the two variables said → the registry.
+_default: dict[tuple[str, str], Registry] = {}
+
+
+def broken_plugins() -> dict[str, str]:
+    """The plugins that are left out of the default registry, and why; empty while nobody has asked for it."""
+    return {name: why for registry in _default.values() for name, why in registry.broken.items()}
 
 
 def default_registry() -> Registry:
-    """The installed plugins, found once a process."""
-    global _default
-    if _default is None:
-        _default = Registry.from_entry_points()
-    return _default
+    """The plugins that are installed and asked for, found once a process.
+
+    Two variables of the environment, and hence worker processes, too, have a say: `LOOMCONV_DISABLE_PLUGINS`, names of
+    entry points separated by commas, and `LOOMCONV_PLUGINS`, files of plugins separated as in `PATH`.
+    """
+    files, disabled = os.environ.get(FILES_VARIABLE, ""), os.environ.get(DISABLE_VARIABLE, "")
+    if (files, disabled) not in _default:
+        _default[files, disabled] = Registry.from_entry_points(
+            [path for path in files.split(os.pathsep) if path], {name.strip() for name in disabled.split(",")}
+        )
+    return _default[files, disabled]

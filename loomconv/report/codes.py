@@ -114,6 +114,7 @@ CODES: dict[str, Code] = {
     "convert.refused": Code("error", "Something would be lost, and losses were not allowed; nothing was written."),
     "convert.impossible": Code("error", "The conversion cannot be carried out as it was asked for."),
     "convert.plugin-fault": Code("error", "A plugin broke its contract; nothing was written."),
+    "convert.plugin-switched-off": Code("warning", "A plugin failed and was switched off; the rest works without it."),
     "convert.fault": Code("error", "A fault of loomconv or of a plugin; nothing was written."),
     # -- restoring ----------------------------------------------------------------------------------------------
     "restore.restored": Code("notice", "What an earlier conversion had set aside was put back."),

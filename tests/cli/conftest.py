@@ -93,8 +93,7 @@ Run = Callable[..., Result]
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command line in this process, with OpenLoom 2.0 and the cards; `stdin` is what it reads."""
     registry = Registry([("openloom-2", openloom_2), ("cards", Plugin())])
-    registry.broken["odd-plugin"] = "ImportError: no such module"
-    monkeypatch.setattr("loomconv.registry.registry._default", registry)
+    monkeypatch.setattr("loomconv.registry.registry._default", {("", ""): registry})
     for name in ("SOURCE_DATE_EPOCH", "LOOMCONV_DEBUG", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     for name in ("convert", "inspect", "validate", "roundtrip"):

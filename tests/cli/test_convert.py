@@ -117,7 +117,7 @@ def test_findings_are_capped_and_counted(run: Run, tmp_path: Path) -> None:
         (b'{"wild cards": []}', "detect.ambiguous", 1),
         (b"", "read.unreadable", 1),
         (b'{"format": "open-loom", "version": "3.0", "trees": [{}]}', "read.invalid", 1),
-        (b'{"cards": [], "fault": "quoted"}', "convert.fault", 1),
+        (b'{"cards": [], "fault": "quoted"}', "convert.plugin-fault", 1),
         (b"PK\x05\x06" + b"\0" * 18, "read.unreadable", 1),
     ],
 )
@@ -211,9 +211,8 @@ def test_wrong_usage(
     assert simple.read_bytes() == before
 
 
-def test_an_unknown_format_names_plugins_that_failed(run: Run, simple: Path, tmp_path: Path) -> None:
+def test_an_unknown_format_names_the_known_ones(run: Run, simple: Path, tmp_path: Path) -> None:
     result = run("convert", simple, tmp_path / "x", "--to", "odd-format")
-    assert "odd-plugin" in result.stderr
     assert "Installed formats: cards, openloom-2" in result.stderr
 
 

@@ -48,7 +48,7 @@ def twigs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 def registry(twigs: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Registry:
     """The format of the page and the pivot's own, as if nothing else were installed."""
     registry = Registry([("twigs", twigs), ("openloom-2", openloom_2)])
-    monkeypatch.setattr("loomconv.registry.registry._default", registry)
+    monkeypatch.setattr("loomconv.registry.registry._default", {("", ""): registry})
     return registry
 
 

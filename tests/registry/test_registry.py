@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +11,20 @@ from typing import Any
 
 import pytest
 
-from loomconv import api
+from loomconv import api, load
+from loomconv.capabilities import Capabilities
 from loomconv.errors import AmbiguousFormat, PluginFault, UnknownFormat, UsageFault
-from loomconv.format import Confidence, Format, Probe, hookimpl
+from loomconv.format import Confidence, Format, Option, Probe, hookimpl
 from loomconv.model import Document
+from loomconv.model.document import document_json
 from loomconv.registry import Registry, default_registry
-from loomconv.report import Report
+from loomconv.report import Code, Report
+from loomconv_plugins import openloom_2
 from tests.made import document_of, node, tree_of
+
+
+def never(self: Format, *_: Any) -> Any:
+    raise AssertionError("no file was to be read or written")
 
 
 def format_of(name: str, score: int | None = None, **attributes: Any) -> Format:
@@ -24,9 +33,8 @@ def format_of(name: str, score: int | None = None, **attributes: Any) -> Format:
     def detect(self: Format, probe: Probe) -> Confidence | None:
         return None if score is None else Confidence(score, f"because {name}")
 
-    made = type(
-        "Made", (Format,), {"name": name, "title": name.title(), "namespace": name, "detect": detect, **attributes}
-    )
+    given = {"name": name, "title": name.title(), "namespace": name, "detect": detect, "read": never, "write": never}
+    made = type("Made", (Format,), {**given, **attributes})
     return made()
 
 
@@ -112,6 +120,7 @@ def test_a_suffix_that_does_not_tell(name: str, said: str) -> None:
 
 class Raises(Format):
     name, title, namespace = "raises", "Raises", "raises"
+    read = write = never
 
     def detect(self, probe: Probe) -> Confidence | None:
         raise ValueError("words of the file")
@@ -120,10 +129,8 @@ class Raises(Format):
 def test_a_format_that_fails_at_detecting_stops_nobody() -> None:
     registry = registry_of(format_of("good", 50), Raises(), format_of("odd", 90, detect=lambda self, probe: 90))
     assert registry.detect(PROBE)[0].name == "good"
-    assert registry.broken == {
-        "raises": "ValueError while detecting",
-        "odd": "its answer while detecting is no Confidence",
-    }
+    assert registry.broken.pop("raises").startswith("ValueError at test_registry.py line")
+    assert registry.broken == {"odd": "its answer while detecting is no Confidence"}
 
 
 @pytest.mark.parametrize(
@@ -161,6 +168,151 @@ def test_a_plugin_without_formats_is_welcome() -> None:
     assert document.trees[0].fields["title"] == "changed"
 
 
+# -- declarations that cannot be -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ({"name": "My Loom"}, "small letters"),
+        ({"title": ""}, "lacks the attribute title"),
+        ({"namespace": "loomconv"}, "the hub's own"),
+        ({"api": (2, 0)}, "plugin API 2.0, and this loomconv has 1.0: update loomconv"),
+        ({"api": (0, 9)}, "update the plugin"),
+        ({"api": "1.0"}, "no pair of numbers"),
+        ({"capabilities": {"trees": "many"}}, "no Capabilities"),
+        ({"layout": "compact"}, "no Layout"),
+        ({"suffixes": ("made",)}, "begin with a full stop"),
+        ({"suffixes": ".made"}, "begin with a full stop"),
+        ({"compared_by": "eye"}, "compared by neither"),
+        ({"by_products": ("*.bak",)}, "by-products"),
+        ({"reads": False, "writes": False}, "neither reads nor writes"),
+        ({"write": Format.write}, "no method `write`"),
+        ({"detect": Format.detect}, "no method `detect`"),
+        ({"options": (Option("As it is", "h", ("a",), "a"),)}, "cannot stand on a command line"),
+        ({"options": (Option("as", "h", ("a",), "b"),)}, "none of its choices"),
+        ({"options": (Option("as", "h", ("a",), "a"),) * 2}, "two options of one name"),
+        ({"finding_codes": {"odd": Code("notice", "Odd.")}}, "not written like"),
+        ({"finding_codes": {"read.bom": Code("notice", "Fine.")}}, "one of the hub's own"),
+        ({"finding_codes": {"made.odd": Code("fatal", "Odd.")}}, "no Code with one of the severities"),
+        ({"private_keys": lambda self: {"diary": ("a",)}}, "parts that do not exist: diary"),
+        ({"private_keys": lambda self: {"system-context": "a.b"}}, "tuples of dotted paths"),
+    ],
+)
+def test_nonsense_is_refused_by_name(attributes: dict[str, Any], said: str) -> None:
+    registry = Registry()
+    with pytest.raises(PluginFault, match=re.escape(said)) as caught:
+        registry.add(
+            Plugin(format_of("made", **attributes) if "name" not in attributes else format_of(**attributes)), "it"
+        )
+    assert "of the plugin 'it'" in str(caught.value)
+    assert registry.formats == {}
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"roots": "lots"}, "roots is 'lots', and not one of 'one', 'many'"),
+        ({"blocks": ["text"]}, "blocks"),
+        ({"block_list": "yes"}, "block_list"),
+        ({"media": ("cloud",)}, "media"),
+        ({"unknown_keys": ("node", "leaf")}, "unknown_keys"),
+        ({"ids": "[a-"}, "ids"),
+        ({"depth": 0}, "depth"),
+        ({"modes": ()}, "modes"),
+        ({"roles": ()}, "roles"),
+        ({"note_tag": 5}, "note_tag"),
+    ],
+)
+def test_capabilities_that_make_no_sense_are_refused_at_once(declared: dict[str, Any], said: str) -> None:
+    with pytest.raises(PluginFault, match=re.escape(said)):
+        Capabilities(**declared)
+
+
+def test_formats_of_two_plugins_do_not_share_a_namespace() -> None:
+    registry = registry_of(format_of("one"))
+    with pytest.raises(PluginFault, match="has the namespace 'one', which is that of 'one'"):
+        registry.add(Plugin(format_of("two", namespace="one")), "second")
+
+
+def test_a_hook_that_wraps_others_is_refused() -> None:
+    class Wrapper:
+        @hookimpl(wrapper=True)
+        def loomconv_transform(self, document: Document, report: Report) -> Any:
+            return (yield)
+
+    with pytest.raises(PluginFault, match="wraps the hook loomconv_transform"):
+        Registry([("wrapper", Wrapper())])
+
+
+# -- hooks that fail -------------------------------------------------------------------------------------------------
+
+
+class Halfway:
+    """Empties the document and then fails."""
+
+    @hookimpl
+    def loomconv_transform(self, document: Document, report: Report) -> bool:
+        tree = document.trees[0]
+        tree.fields["title"] = "half"
+        first = tree.nodes.ids[0]
+        tree.nodes[first] = {**tree.nodes[first], "content": []}
+        del document.fields["version"]
+        raise RuntimeError("words of the file")
+
+
+class Labels:
+    @hookimpl
+    def loomconv_transform(self, document: Document, report: Report) -> bool:
+        document.trees[0].fields["description"] = "labelled"
+        return True
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_transform_that_fails_midway_is_undone_and_switched_off(order: int, fixtures: Path) -> None:
+    path = fixtures / "openloom-2" / "full.openloom"
+    plain = document_json(load(path, registry=Registry([("openloom-2", openloom_2), ("labels", Labels())])))
+    plugins = [("halfway", Halfway()), ("labels", Labels())][::order]
+    registry, report = Registry([("openloom-2", openloom_2), *plugins]), Report()
+    assert document_json(load(path, registry=registry, report=report)) == plain
+    assert plain["trees"][0]["description"] == "labelled"
+    (finding,) = [each for each in report.findings if each.code == "convert.plugin-switched-off"]
+    assert "halfway" in finding.message and "words of the file" not in str(finding)
+    assert registry.broken["halfway"].startswith("RuntimeError at test_registry.py line")
+    assert not registry.manager.has_plugin("halfway")
+
+
+def test_an_observer_that_fails_stops_nothing(fixtures: Path, tmp_path: Path) -> None:
+    class Observer:
+        @hookimpl
+        def loomconv_finding(self, finding: Any) -> None:
+            raise KeyError("x")
+
+    registry = Registry([("openloom-2", openloom_2), ("observer", Observer())])
+    api.convert(fixtures / "openloom-2" / "full.openloom", tmp_path / "x.openloom", registry=registry)
+    assert (tmp_path / "x.openloom").exists()
+    assert registry.broken == {"observer": registry.broken["observer"]}
+    assert "in loomconv_finding" in registry.broken["observer"]
+
+
+def test_the_formats_of_a_plugin_that_is_switched_off_go() -> None:
+    registry = registry_of(format_of("a"), format_of("b"))
+    registry.switch_off("made", "for a test")
+    assert registry.formats == {} and registry.broken == {"made": "for a test"}
+
+
+def test_a_reader_that_fails_is_named_with_the_file(tmp_path: Path) -> None:
+    def fails(self: Format, *_: Any) -> Any:
+        raise TypeError("words of the file")
+
+    (tmp_path / "a.made").write_bytes(b"x")
+    with pytest.raises(PluginFault) as caught:
+        load(tmp_path / "a.made", registry=registry_of(format_of("made", 100, read=fails)))
+    said = str(caught.value)
+    assert "the format made of the plugin 'made' failed while reading (TypeError at test_registry.py line" in said
+    assert "a.made" in said and "words of the file" not in said and caught.value.next_step
+
+
 # -- entry points ------------------------------------------------------------------------------------------------------
 
 GOOD = """
@@ -169,6 +321,11 @@ from loomconv.format import Confidence, Format, hookimpl
 class Made(Format):
     name, title, namespace = "made-loom", "Made loom", "made-loom"
     suffixes = (".made",)
+
+    def read(self, source, context):
+        raise NotImplementedError
+
+    write = read
 
     def detect(self, probe):
         return Confidence(100, "made") if probe.head.startswith(b"MADE") else None
@@ -212,17 +369,61 @@ def test_broken_plugins_are_noted_and_stop_nobody(installed: Path) -> None:
     registry = Registry.from_entry_points()
     assert set(registry.broken) == {"broken", "wrong", "hook", "gone"}
     assert registry.broken["broken"] == "RuntimeError: not today"
-    assert registry.broken["wrong"].startswith("PluginFault: plugin 'wrong' registers 5")
+    assert registry.broken["wrong"].startswith("PluginFault: the plugin 'wrong' registers an object of type int")
     assert registry.broken["gone"].startswith("ModuleNotFoundError")
     assert {name for name, _ in registry.manager.list_name_plugin()} & set(registry.broken) == set()
 
 
 def test_plugins_can_be_left_out(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOOMCONV_WITHOUT_PLUGINS", "good, broken,openloom-1")
-    registry = Registry.from_entry_points()
+    monkeypatch.setenv("LOOMCONV_DISABLE_PLUGINS", "good, broken,openloom-1")
+    registry = default_registry()
     assert "made-loom" not in registry.formats and "openloom-1" not in registry.formats
     assert "openloom-2" in registry.formats
     assert "broken" not in registry.broken
+
+
+def test_nobody_takes_the_name_of_a_format_that_comes_along(installed: Path) -> None:
+    (installed / "made_good.py").write_text(GOOD.replace("made-loom", "openloom-2"))
+    entries = "[loomconv]\naaa = made_good\nopenloom-1 = made_broken\n"
+    (installed / "made_plugins-1.0.dist-info" / "entry_points.txt").write_text(entries)
+    registry = Registry.from_entry_points()
+    assert registry.plugin_of["openloom-2"] == "openloom-2"
+    assert "the format 'openloom-2' a second time, which the plugin 'openloom-2' has brought" in registry.broken["aaa"]
+    assert registry.plugin_of["openloom-1"] == "openloom-1"
+    assert "openloom-1 (made-plugins)" in registry.broken
+
+
+def test_a_plugin_in_a_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(GOOD.replace("made-loom", "openloom-1"))
+    package = tmp_path / "packed"
+    package.mkdir()
+    (package / "__init__.py").write_text("from packed.inner import *\nfrom .inner import loomconv_register_formats\n")
+    (package / "inner.py").write_text(GOOD)
+    monkeypatch.setenv("LOOMCONV_PLUGINS", os.pathsep.join([str(path), str(package)]))
+    registry = default_registry()
+    assert registry.plugin_of["openloom-1"] == str(path) and registry.plugin_of["made-loom"] == str(package)
+    assert "a second time" in registry.broken["openloom-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("gone.py", None, "no such plugin file"),
+        ("plugin.txt", "", "has to end in .py"),
+        ("bad.py", "def", "invalid syntax"),
+        ("bad.py", "import nothing_of_the_kind", "nothing_of_the_kind"),
+        ("bad.py", "1/0", "ZeroDivisionError at bad.py line 1"),
+    ],
+)
+def test_a_plugin_file_that_cannot_be_loaded_is_an_error(
+    name: str, text: str | None, said: str, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(PluginFault, match=said) as caught:
+        Registry.from_entry_points([str(tmp_path / name)])
+    assert name in str(caught.value) and "bad" not in sys.modules
 
 
 def test_the_default_registry_is_found_once() -> None:

@@ -15,13 +15,17 @@ from typing import Any
 
 import pytest
 
-from loomconv import api, jsontext
+from loomconv import api, jsontext, load
 from loomconv.errors import LoomconvError
+from loomconv.format import hookimpl
 from loomconv.gallery import list_media, report_problems
+from loomconv.model import Document
 from loomconv.options import ConversionOptions
+from loomconv.registry import Registry
 from loomconv.report import CODES, Report, add_failure
 from loomconv.storage import Limits
 from loomconv.validation import validate_file
+from loomconv_plugins import openloom_2
 from tests.made import link, node
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -236,6 +240,7 @@ MADE: dict[str, Callable[[Case], Any]] = {
     "convert.refused": lambda case: case.convert(LOOM, "socketteer", strict=True),
     "convert.impossible": lambda case: case.convert(LOOM, "nonsense"),
     "convert.plugin-fault": lambda case: undeclared(case),
+    "convert.plugin-switched-off": lambda case: with_a_plugin_that_fails(case),
     "convert.fault": lambda case: add_failure(case.report, Plain("x")),
     "media.inlined": lambda case: case.convert(BUNDLE),
     "media.kept-aside": lambda case: case.convert(BUNDLE),
@@ -268,6 +273,15 @@ def tie(case: Case) -> None:
         registry_of(format_of("a", 50), format_of("b", 50)).detect(PROBE)
     except LoomconvError as error:
         add_failure(case.report, error)
+
+
+def with_a_plugin_that_fails(case: Case) -> None:
+    class Failing:
+        @hookimpl
+        def loomconv_transform(self, document: Document, report: Report) -> bool:
+            raise RuntimeError
+
+    load(jsontext.encode(LOOM), report=case.report, registry=Registry([("openloom-2", openloom_2), ("f", Failing())]))
 
 
 def undeclared(case: Case) -> None:
