@@ -26,7 +26,7 @@ import pluggy
 
 from loomconv import jsontext
 from loomconv.capabilities import ANY, EVERYTHING, Capabilities
-from loomconv.errors import LoomconvError, PluginFault, TruncatedInput
+from loomconv.errors import LoomconvError, Place, PluginFault, TruncatedInput
 from loomconv.jsontext import Layout, Oddity
 from loomconv.model.builder import TreeBuilder
 from loomconv.model.document import Document, Origin, Tree
@@ -203,6 +203,24 @@ class ReadContext:
             self.report.add("read.exact", f"The exact reader was used: {loaded.reason}.")
         self.note(loaded.oddities)
         return loaded.value
+
+    def load_text(self, source: Source) -> str:
+        """The whole source as text, from UTF-8; a byte order mark is passed over, and both that and bytes that are no
+        UTF-8 become findings. Such bytes are kept as lone surrogates, which `encode_text` makes bytes of again.
+        """
+        data = bytes(source.data)
+        if data.startswith(b"\xef\xbb\xbf"):
+            self.report.add("read.bom")
+            self.touched, data = True, data[3:]
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            place = Place(
+                data.count(b"\n", 0, error.start) + 1, error.start - data.rfind(b"\n", 0, error.start), error.start
+            )
+            self.report.add("read.bad-encoding", place=place)
+            self.touched = True
+            return data.decode("utf-8", "surrogateescape")
 
     def read_as(self, name: str, source: Source) -> Document:
         """What another installed format makes of the source, for a format that is a dialect of that one.

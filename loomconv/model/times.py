@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["EPOCH_2001", "format_ms", "has_zone", "looks_like_time", "parse_iso", "to_ms"]
+__all__ = ["EPOCH_2001", "format_ms", "has_zone", "looks_like_time", "parse_iso", "to_ms", "utc"]
 
 # Seconds from 1970-01-01 to 2001-01-01, the reference date of Swift (openloom-1 dossier §2).
 EPOCH_2001 = 978_307_200
@@ -73,6 +73,17 @@ def format_ms(milliseconds: int) -> str | None:
         return None
     rest = milliseconds % 1000
     return moment.isoformat(timespec="milliseconds" if rest else "seconds")[:-6] + "Z"
+
+
+def utc(text: str, zone: str | None = None) -> str | None:
+    """An ISO time as OpenLoom spells it: in UTC, with at most milliseconds (finer digits are cut).
+
+    `zone` (`+HH:MM`) is that of a time which has none. None when the text is no time, or nobody knows its zone.
+    """
+    milliseconds = to_ms(text)
+    if milliseconds is None and zone is not None and not has_zone(text):
+        milliseconds = to_ms(text + zone)
+    return None if milliseconds is None else format_ms(milliseconds)
 
 
 def looks_like_time(text: str) -> bool:

@@ -24,7 +24,7 @@ def is_of_the_file(error: Exception) -> bool:
 
 
 def told_briefly(error: Exception) -> str:
-    """The exception's type and the plugin's line that it came from; its words may quote the file, and are not repeated."""
+    """The exception's type and the plugin's line that raised it; its words may quote the file, and are not repeated."""
     if isinstance(error, PluginFault):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)
