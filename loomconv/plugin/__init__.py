@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from loomconv.model.edges import CONTINUATION, EdgeTable, is_edge
     from loomconv.model.record import extensions_of, own_record, with_record
     from loomconv.plugin.lens import Lens, same_json
-    from loomconv.plugin.nesting import Nested, nest, unnest
+    from loomconv.plugin.nesting import Nested, flat_when_deep, nest, unnest
     from loomconv.plugin.text import encode_text
     from loomconv.privacy import drop_secrets
     from loomconv.provenance import HashScheme, HashVerdict
@@ -113,6 +113,7 @@ __all__ = [
     "drop_secrets",
     "encode_text",
     "extensions_of",
+    "flat_when_deep",
     "hookimpl",
     "is_edge",
     "jsontext",
@@ -167,7 +168,7 @@ SUBJECTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     },
     "Keeping what the core has no word for": {
         "loomconv.plugin.lens": ("Lens", "same_json"),
-        "loomconv.plugin.nesting": ("unnest", "Nested", "nest"),
+        "loomconv.plugin.nesting": ("unnest", "Nested", "nest", "flat_when_deep"),
     },
     "Times": {"loomconv.model": ("times",)},
     "JSON and text": {

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
+from loomconv.jsontext import Layout
 from loomconv.model.document import Tree
 from loomconv.model.types import Node
 
-__all__ = ["Nested", "nest", "unnest"]
+__all__ = ["Nested", "flat_when_deep", "nest", "unnest"]
+
+_DEEPEST_INDENTED: Final = 500
 
 
 class Nested:
@@ -41,6 +45,15 @@ def unnest(items: list[Any], key: str) -> Iterator[Nested]:
         below = current.item.get(key) if isinstance(current.item, dict) else None
         if isinstance(below, list) and not current.skip:
             waiting += [Nested(item, current) for item in reversed(below)]
+
+
+def flat_when_deep(layout: Layout, tree: Tree) -> Layout:
+    """The layout, but without indentation when the tree has more than 500 levels: a nested file would grow with the
+    square of the depth. Name the layout without indentation in `Format.further_layouts` then."""
+    if layout.indent is None or len(tree.nodes) <= _DEEPEST_INDENTED:
+        return layout
+    deepest = max(tree.graph.depths(tree.root_ordinals), default=0)
+    return replace(layout, indent=None) if deepest > _DEEPEST_INDENTED else layout
 
 
 def nest(tree: Tree, key: str, item_of: Callable[[Node], dict[str, Any]]) -> list[dict[str, Any]]:

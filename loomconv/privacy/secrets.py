@@ -87,13 +87,15 @@ def _unroll(trail: tuple[Any, ...] | None) -> tuple[str | int, ...]:
 
 
 def _without(value: Any, places: list[tuple[str | int, ...]]) -> Any:
-    copies: dict[int, Any] = {}
+    # Ids of the copies that were made. A container that stands in two places gets a copy for each.
+    fresh: set[int] = set()
 
     def copied(container: Any) -> Any:
-        if id(container) not in copies:
-            copy = dict(container) if isinstance(container, dict) else list(container)
-            copies[id(container)] = copies[id(copy)] = copy
-        return copies[id(container)]
+        if id(container) in fresh:
+            return container
+        copy = dict(container) if isinstance(container, dict) else list(container)
+        fresh.add(id(copy))
+        return copy
 
     result = copied(value)
     # From the end, so that positions in lists hold until their turn comes.

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loomconv import api, jsontext
+from loomconv import api, jsontext, load
+from loomconv.model.document import document_json
 from loomconv.options import ConversionOptions
 from loomconv.privacy import drop_secrets
 from loomconv.report import Report
 from loomconv.report.shown import looks_secret, shown_value
+from loomconv.testing.looms import loom
 from tests.made import VALUES, examples, link, node
 
 # Made up, in the shapes that providers use.
@@ -246,3 +248,22 @@ def test_shown_values_are_short_and_plain() -> None:
     assert shown_value({"a": 1}) is None
     assert shown_value([1]) is None
     assert shown_value(5) == 5 and shown_value(None) is None and shown_value(False) is False
+
+
+def test_a_container_that_stands_in_two_places_is_cleaned_in_both() -> None:
+    for shared in ({"apiKey": "k", "other": 1}, {"apiKey": ["a", "b"], "other": 1}):
+        value = {"a": {"deep": shared}, "b": shared, "c": [shared, shared]}
+        cleaned, places = drop_secrets(value)
+        assert len(places) >= 4
+        assert "apiKey" in shared
+        assert "apiKey" not in str(cleaned) or cleaned["b"]["apiKey"] == []
+        assert cleaned["b"]["other"] == cleaned["a"]["deep"]["other"] == 1
+
+
+def test_a_secret_in_what_had_to_be_mended_is_left_out_there_too() -> None:
+    author = {"name": "Helper", "configuration": {"apiKey": "sk-FAKE-not-a-real-key-0001"}}
+    value = loom({"id": "a", "content": [{"type": "text", "text": "x"}], "author": author})
+    report = Report()
+    document = load(jsontext.encode(value), report=report)
+    assert "FAKE" not in str(document_json(document))
+    assert report.codes["privacy.secret-dropped"] == 2
