@@ -185,6 +185,20 @@ def _codes_table(codes: dict[str, Code] | dict[str, Any]) -> str:
     return _table(("code", "severity", "meaning"), [(_code(code), *found) for code, found in codes.items()])
 
 
+def _checks_table() -> str:
+    from loomconv.testing.checks import CHECKS, FIXTURE_CHECKS
+
+    rows = [(_code(each.name), each.title) for each in CHECKS]
+    rows += [(_code(each.name), f"each fixture: {each.title}") for each in FIXTURE_CHECKS]
+    return _table(("check", "what has to hold"), rows)
+
+
+def _reference_page() -> str:
+    from reference import reference_page
+
+    return f"{_NOTE}\n\n{reference_page()}"
+
+
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
@@ -336,6 +350,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         DOCS / "findings.md": _findings_page,
         DOCS / "commands.md": _commands_page,
         DOCS / "formats" / "README.md": _formats_page,
+        DOCS / "plugin-reference.md": _reference_page,
     }
 
 
@@ -346,6 +361,7 @@ PARTS_OF_PAGES: dict[str, Callable[[], str]] = {
     "limits": _limits_table,
     "statuses": _statuses_table,
     "capabilities": _capabilities_table,
+    "checks": _checks_table,
 }
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 

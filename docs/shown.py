@@ -112,7 +112,9 @@ class _Stage:
         self.folder = folder
         self.environment: dict[str, str] = {}
         self._modules = set(sys.modules)
-        self._registry = registry._default
+        self._registries = dict(registry._default)
+        # Files that a page gives in parts: file → part → text.
+        self._parts: dict[str, dict[str, str]] = {}
 
     def __enter__(self) -> _Stage:
         shutil.copytree(ROOT / "fixtures", self.folder / "fixtures")
@@ -138,13 +140,24 @@ class _Stage:
         for name in set(sys.modules) - self._modules:
             if str(getattr(sys.modules[name], "__file__", None)).startswith(str(self.folder)):
                 del sys.modules[name]
-        registry._default = self._registry
+        registry._default.clear()
+        registry._default.update(self._registries)
 
     def write(self, name: str, text: str) -> None:
-        """A file of the page; the project of a `pyproject.toml` counts as installed from then on."""
+        """A file of the page; the project of a `pyproject.toml` counts as installed from then on.
+
+        `file#part` is one part of a file: the file is all its parts in the order of their names, and a part that comes
+        again takes the place of the former one.
+        """
+        name, _, part = name.partition("#")
+        if part:
+            parts = self._parts.setdefault(name, {})
+            parts[part] = text
+            text = "\n\n".join(parts[each].strip("\n") for each in sorted(parts)) + "\n"
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        registry._default.clear()  # so that plugins are looked for, and loaded, again
         if name == "pyproject.toml":
             self._install(tomllib.loads(text)["project"])
 
@@ -160,7 +173,6 @@ class _Stage:
         ]
         (installed / "entry_points.txt").write_text("\n".join(points) + "\n", encoding="utf-8")
         importlib.invalidate_caches()
-        registry._default = None  # so that plugins are looked for again
 
     def output_of(self, command: str) -> str:
         """What a shell command prints, stdout and stderr together."""
@@ -183,14 +195,12 @@ class _Stage:
 
     def _in_process(self, arguments: list[str]) -> tuple[str, int]:
         """Output and status of loomconv, without the time that a process takes to start."""
-        command = program.get_command(click.Context(program), arguments[0])
-        made = {} if command is None else command.__dict__
         with contextlib.chdir(self.folder):
-            made.pop("of_formats", None)  # made for the formats that were installed then
+            _forget_formats()
             result = CliRunner(env={"NO_COLOR": "1", "SOURCE_DATE_EPOCH": None, "LOOMCONV_DEBUG": None}).invoke(
                 program, arguments
             )
-            made.pop("of_formats", None)
+            _forget_formats()
         return result.output, result.exit_code
 
     def output_of_python(self, text: str) -> str:
@@ -207,6 +217,15 @@ class _Stage:
             key = step.replace("~1", "/").replace("~0", "~")
             value = value[int(key)] if isinstance(value, list) else value[key]
         return value
+
+
+def _forget_formats() -> None:
+    """Let commands make their options of formats anew, for what is installed now."""
+    context = click.Context(program)
+    for name in program.list_commands(context):
+        command = program.get_command(context, name)
+        if command is not None:
+            command.__dict__.pop("of_formats", None)
 
 
 def run_page(page: Path) -> list[Mismatch]:

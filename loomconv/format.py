@@ -284,15 +284,20 @@ class Format:
     Objects of this class hold no state: one object serves many files, also at the same time.
     """
 
+    # Small letters, digits and hyphens: what `--to` and `--from` take.
     name: ClassVar[str]
+    # The app's name, for people.
     title: ClassVar[str]
     # Version of the plugin API that the format is written for.
     api: ClassVar[tuple[int, int]] = (1, 0)
-    # Longest first; used to choose a target format by name, never to detect.
+    # In small letters, longest first; used to choose a target format by name, never to detect.
     suffixes: ClassVar[tuple[str, ...]] = ()
+    # For people only.
     media_type: ClassVar[str] = "application/json"
+    # What it can do: a format that reads has `detect` and `read`, one that writes has `write`.
     reads: ClassVar[bool] = True
     writes: ClassVar[bool] = True
+    # What comes back when the app's file is read again; the hub keeps aside what is not in here.
     capabilities: ClassVar[Capabilities] = Capabilities()
     # Key of the format's own things under `extensions`.
     namespace: ClassVar[str]
@@ -303,7 +308,9 @@ class Format:
     layout: ClassVar[Layout] = jsontext.COMPACT
     # Other layouts that the writer chooses by itself, so that there is no need to remember them.
     further_layouts: ClassVar[tuple[Layout, ...]] = ()
+    # Settings; each is `--<format>-<name>` on the command line. Every default should be the lossless one.
     options: ClassVar[tuple[Option, ...]] = ()
+    # Codes of findings that the hub does not have: `<format>.<what>` → `Code(severity, meaning)`.
     finding_codes: ClassVar[Mapping[str, Code]] = {}
     # Whether two files are the same is seen from the JSON values in them, or from the documents that they give (for
     # databases, and for files with a history).

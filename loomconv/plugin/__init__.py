@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Edge,
         Graph,
         Node,
+        NodeIndex,
         Origin,
         Tree,
         TreeBuilder,
@@ -93,6 +94,7 @@ __all__ = [
     "LoomconvError",
     "Nested",
     "Node",
+    "NodeIndex",
     "Option",
     "Origin",
     "Place",
@@ -160,7 +162,7 @@ SUBJECTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     },
     "Documents": {
         "loomconv.model": (
-            *("Document", "Tree", "TreeBuilder", "Node", "Edge", "Graph", "Origin"),
+            *("Document", "Tree", "TreeBuilder", "NodeIndex", "Node", "Edge", "Graph", "Origin"),
             *("plain_text", "plain_edge", "primary_source", "mint_ulid"),
         ),
         "loomconv.model.edges": ("EdgeTable", "CONTINUATION", "is_edge"),

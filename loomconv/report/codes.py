@@ -15,7 +15,9 @@ Severity = Literal["error", "warning", "notice"]
 class Code(NamedTuple):
     """Severity unless a finding says otherwise, and one sentence for people."""
 
+    # "notice": good to know; "warning": look at it; "error": not all could be done.
     severity: Severity
+    # One sentence.
     meaning: str
 
 

@@ -17,10 +17,10 @@ from loomconv.testing import declaration, detection, fidelity, malformed, scale
 from loomconv.testing.problems import Nonconformance, Problem
 from loomconv.testing.subject import Subject
 
-__all__ = ["CHECKS", "Check", "Skipped", "checks_of", "run_check"]
+__all__ = ["CHECKS", "FIXTURE_CHECKS", "Check", "FixtureCheck", "Skipped", "checks_of", "run_check"]
 
 
-class Skipped(Exception):  # noqa: N818 - no error
+class Skipped(Exception):
     """A check that cannot be made here, and why."""
 
 
@@ -31,7 +31,7 @@ class Check:
     name: str
     title: str
     run: Callable[[Subject, Path], Iterable[Problem]]
-    # What it needs beyond the format: "reads", "writes", "fixtures", "hypothesis".
+    # What it needs: "reads" and "writes" of the format, and "hypothesis".
     needs: frozenset[str] = frozenset()
     fixture: Path | None = None
 
@@ -43,7 +43,8 @@ def _check(name: str, title: str, run: Callable[[Subject, Path], Iterable[Proble
 CHECKS: Final[tuple[Check, ...]] = (
     _check("declaration", "what is declared makes sense", declaration.declared),
     _check("schema", "the schema is a valid JSON Schema", declaration.schema_is_valid),
-    _check("written-is-valid", "what is written is valid by the schema", declaration.written_is_valid, "reads", "writes"),
+    _check("written-is-valid", "what is written is valid by the schema",
+           declaration.written_is_valid, "reads", "writes"),
     _check("detects-own", "what is written is recognised, and by no other format more surely",
            detection.written_is_recognised, "reads", "writes"),
     _check("leaves-others", "files of other formats are left to them", detection.others_are_left_alone, "reads"),
@@ -72,33 +73,47 @@ CHECKS: Final[tuple[Check, ...]] = (
            scale.deterministic, "reads", "writes"),
 )  # fmt: skip
 
-# Run once for each fixture: name, title, check(subject, fixture, folder), needs.
-_PerFixture = Callable[[Subject, Path, Path], Iterable[Problem]]
-_OF_FIXTURES: Final[tuple[tuple[str, str, _PerFixture, tuple[str, ...]], ...]] = (
-    ("fixture-detected", "the file is recognised, and by no other format more surely",
-     detection.fixture_is_recognised, ("reads",)),
-    ("fixture-valid", "the file is valid by the schema", declaration.fixture_is_valid, ("reads",)),
-    ("get-put", "writing what was read gives the same file", fidelity.get_put, ("reads", "writes")),
-    ("comes-home", "the file comes home from every other format", fidelity.fixture_comes_home, ("reads", "writes")),
-    ("cut", "the file cut short anywhere ends in a finding or a clean error", malformed.cut, ("reads",)),
-    ("damaged", "the file with wrong values ends in a finding or a clean error", malformed.damaged, ("reads",)),
+
+@dataclass(frozen=True, slots=True)
+class FixtureCheck:
+    """A check that is run once for each fixture: `run(subject, fixture, folder)`."""
+
+    name: str
+    title: str
+    run: Callable[[Subject, Path, Path], Iterable[Problem]]
+    needs: frozenset[str]
+
+    def of(self, fixture: Path) -> Check:
+        """The check of one fixture."""
+        return Check(
+            self.name,
+            f"{fixture.name}: {self.title}",
+            lambda subject, folder: self.run(subject, fixture, folder),
+            self.needs,
+            fixture,
+        )
+
+
+_READS: Final = frozenset({"reads"})
+_BOTH: Final = frozenset({"reads", "writes"})
+
+FIXTURE_CHECKS: Final[tuple[FixtureCheck, ...]] = (
+    FixtureCheck("fixture-detected", "the file is recognised, and by no other format more surely",
+                 detection.fixture_is_recognised, _READS),
+    FixtureCheck("fixture-valid", "the file is valid by the schema", declaration.fixture_is_valid, _READS),
+    FixtureCheck("get-put", "writing what was read gives the same file", fidelity.get_put, _BOTH),
+    FixtureCheck("comes-home", "the file comes home from every other format", fidelity.fixture_comes_home, _BOTH),
+    FixtureCheck("cut", "the file cut short anywhere ends in a finding or a clean error", malformed.cut, _READS),
+    FixtureCheck("damaged", "the file with wrong values ends in a finding or a clean error", malformed.damaged, _READS),
 )  # fmt: skip
 
 
 def checks_of(subject: Subject) -> Iterator[Check]:
     """All checks that apply to the format: those of its abilities, then those of each fixture."""
-    able = {name for name in ("reads", "writes") if getattr(subject.format, name)} | {"hypothesis", "fixtures"}
-    for check in CHECKS:
-        if check.needs <= able:
-            yield check
+    able = {name for name in ("reads", "writes") if getattr(subject.format, name)} | {"hypothesis"}
+    yield from (check for check in CHECKS if check.needs <= able)
     for fixture in subject.fixtures:
-        for name, title, run, needs in _OF_FIXTURES:
-            if set(needs) <= able:
-                yield Check(name, f"{fixture.name}: {title}", _bound(run, fixture), frozenset(needs), fixture)
-
-
-def _bound(run: _PerFixture, fixture: Path) -> Callable[[Subject, Path], Iterable[Problem]]:
-    return lambda subject, folder: run(subject, fixture, folder)
+        yield from (check.of(fixture) for check in FIXTURE_CHECKS if check.needs <= able)
 
 
 def run_check(check: Check, subject: Subject, folder: Path) -> None:

@@ -156,8 +156,8 @@ FEATURES: Final[tuple[Feature, ...]] = (
         lambda document: _texts_by_id(document).get(_tree(document).get("currentNodeId", "")),
     ),
     Feature(
-        "mode: dialogue", "modes", loom(node("a", "x"), mode="dialogue"), lambda held: held.holds(held.modes, "dialogue"),
-        lambda document: _tree(document).get("mode"),
+        "mode: dialogue", "modes", loom(node("a", "x"), mode="dialogue"),
+        lambda held: held.holds(held.modes, "dialogue"), lambda document: _tree(document).get("mode"),
     ),
     Feature(
         "mode: buffer", "modes", loom(node("a", "x"), mode="buffer"), lambda held: held.holds(held.modes, "buffer"),

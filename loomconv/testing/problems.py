@@ -69,8 +69,8 @@ def advice_for(difference: Difference) -> str:
         return "compare the two files; a format of databases, or with a history, sets compared_by = 'document'"
     if "/extensions" in difference.pointer:
         return (
-            "extensions of other formats have to travel through the file: give `Lens` a `carrier`, and declare the level "
-            "in `unknown_keys`; where the app would lose them, leave the level out of `unknown_keys`"
+            "extensions of other formats have to travel through the file: give `Lens` a `carrier`, and declare the "
+            "level in `unknown_keys`; where the app would lose them, leave the level out of `unknown_keys`"
         )
     if key in ("createdAt", "updatedAt"):
         return "declare in `node_times` or `tree_times` the finest unit that comes back; `times` has the conversions"
@@ -82,8 +82,8 @@ def advice_for(difference: Difference) -> str:
         return "numbers keep their spelling with `context.load_json` and `jsontext.dump`, and lose it in `json`"
     if right == "missing":
         return (
-            "keep what the core has no word for in `extensions[namespace]`: `Lens` does it for every key; a value that the "
-            "files cannot hold must not be declared in `capabilities`, so that the hub keeps it"
+            "keep what the core has no word for in `extensions[namespace]`: `Lens` does it for every key; a value that "
+            "the files cannot hold must not be declared in `capabilities`, so that the hub keeps it"
         )
     if left == "missing":
         return (

@@ -1,4 +1,4 @@
-"""The pytest plugin (entry point `loomconv`): failures of the conformance suite read like advice, without a traceback."""
+"""The pytest plugin: failures of the conformance suite read like advice, without a traceback."""
 
 from __future__ import annotations
 

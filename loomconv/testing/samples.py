@@ -32,7 +32,8 @@ _LOOMS: Final = (
 def samples(registry: Registry, pivot: Format, folder: Path, *, without: str = "") -> Iterator[tuple[str, Path]]:
     """Small files of every format of the registry that writes, with every value of its writing options.
 
-    `pivot` is a format of the registry that holds everything. Gives the name of the format and the path of the file, which is in a sub-folder of `folder`.
+    `pivot` is a format of the registry that holds everything. Gives the name of each file's format, and its path in a
+    sub-folder of `folder`.
     """
     for name, chosen in sorted(registry.formats.items()):
         if name != without and chosen.writes:

@@ -70,8 +70,8 @@ def linear(subject: Subject, folder: Path) -> Iterator[Problem]:
             yield Problem(
                 f"{_GROWTH} times as many nodes take {ratio:.0f} times as long",
                 f"{name} of {_FEW * _GROWTH} nodes, written and read",
-                "somewhere a list is walked once for each of its members: look for `in` and `index` on lists, and for texts "
-                "that are put together in a loop",
+                "somewhere a list is walked once for each of its members: look for `in` and `index` on lists, and for "
+                "texts that are put together in a loop",
             )
 
 
@@ -99,7 +99,7 @@ def deterministic(subject: Subject, folder: Path) -> Iterator[Problem]:
         yield Problem(
             "the same document gave other bytes the second time",
             "one process",
-            "write no time of day and no random ids: `context.exported_at` is the time to record, `mint_ulid` makes ids",
+            "write no time of day and no random ids: `context.exported_at` is the time to record, `mint_ulid` gives ids",
         )
         return
     plugin = subject.registry.plugin_of.get(subject.format.name, "")

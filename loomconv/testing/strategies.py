@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from loomconv import jsontext
 from loomconv.testing.looms import link, note_edge
 
-__all__ = ["TIMES", "VALUES", "JUNK", "damaged", "documents", "trees"]
+__all__ = ["JUNK", "TIMES", "VALUES", "damaged", "documents", "trees"]
 
 LETTERS = st.text(st.sampled_from("ab \n\t\0é\u2028🧵\ud83e"), max_size=6)
 NUMBERS = st.sampled_from([0, 1, -1, 2**70, 0.5, -2.25, 3.0])
