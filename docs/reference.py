@@ -104,6 +104,7 @@ _CONSTANTS = {
     "API_VERSION": "The version of this API, as a pair of numbers.",
     "ANY": "Stands in `Capabilities` for whatever comes, where otherwise the held values are listed.",
     "EVERYTHING": "The `Capabilities` of OpenLoom 2.0, which holds all there is.",
+    "NO_IDS": "Stands in `Capabilities.ids` for files that have no ids of nodes.",
     "CONTINUATION": "The kind of an edge in `EdgeTable.kinds` by which a story goes on.",
     "SQLITE_MAGIC": "What SQLite databases begin with.",
     "HUB_VERSION": "The version of loomconv as text.",

@@ -9,10 +9,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from loomconv.errors import PluginFault
 
-__all__ = ["ANY", "EVERYTHING", "Capabilities"]
+__all__ = ["ANY", "EVERYTHING", "NO_IDS", "Capabilities"]
 
 # Stands for "whatever comes" where otherwise the held values are listed.
 ANY: Literal["any"] = "any"
+
+# Files have no ids of nodes at all.
+NO_IDS: Literal["none"] = "none"
 
 Names = tuple[str, ...] | Literal["any"]
 
@@ -59,8 +62,9 @@ class Capabilities:
     tree_times: Literal["none", "second", "millisecond", "exact"] = "none"
     modes: Names = ("dialogue",)
     document_fields: Names = ()
-    # Characters and ids: `ids` is a regular expression that the whole of every id of a node matches in the file, or
-    # "any". What ids are written instead of those that do not fit is the plugin's to say.
+    # Ids of nodes in the file: "any"; "none", then the hub finds nodes again by place and content; or a regular
+    # expression that the whole of every id matches, and what is written instead of ids that do not fit is the plugin's
+    # to say.
     ids: str = ANY
     lone_surrogates: bool = True
     nul: bool = True

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from loomconv import __version__ as HUB_VERSION  # noqa: N812 - a constant by another name
     from loomconv import jsontext
-    from loomconv.capabilities import ANY, EVERYTHING, Capabilities
+    from loomconv.capabilities import ANY, EVERYTHING, NO_IDS, Capabilities
     from loomconv.errors import (
         InvalidDocument,
         LoomconvError,
@@ -75,6 +75,7 @@ __all__ = [
     "CONTINUATION",
     "EVERYTHING",
     "HUB_VERSION",
+    "NO_IDS",
     "SQLITE_MAGIC",
     "Capabilities",
     "Code",
@@ -152,7 +153,7 @@ class Deprecated(NamedTuple):
 SUBJECTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "Declaring a format": {
         "loomconv.format": ("hookimpl", "Format", "Confidence", "Probe", "Option", "API_VERSION"),
-        "loomconv.capabilities": ("Capabilities", "ANY", "EVERYTHING"),
+        "loomconv.capabilities": ("Capabilities", "ANY", "EVERYTHING", "NO_IDS"),
         "loomconv.report": ("Code",),
     },
     "Reading and writing": {

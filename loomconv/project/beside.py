@@ -12,8 +12,9 @@ from typing import Any, cast
 
 from loomconv.errors import InvalidDocument
 from loomconv.model.document import Document, Tree
-from loomconv.model.record import extensions_of
+from loomconv.model.record import extensions_of, own_record
 from loomconv.model.types import Node
+from loomconv.project.places import with_former_ids
 from loomconv.project.residue import digest
 from loomconv.report import Report
 
@@ -90,14 +91,18 @@ def merge_residue_file(document: Document, value: Any, report: Report) -> bool:
     there and read as they were written. Raises InvalidDocument for a value that is no residue file.
     """
     entries = _entries(value)
-    if len(entries) != len(document.trees) or not all(map(_belongs, document.trees, entries)):
+    trees = [
+        with_former_ids(tree, own_record(entry).get("places"))
+        for tree, entry in zip(document.trees, entries, strict=False)
+    ]
+    if len(entries) != len(document.trees) or not all(map(_belongs, trees, entries)):
         report.add(
             "restore.foreign",
             "The residue file beside the file was written beside another one, or before it was replaced; left alone.",
         )
         return False
     document.fields = _merged(document.fields, value.get("extensions"))
-    for position, (tree, entry) in enumerate(zip(document.trees, entries, strict=True)):
+    for position, (tree, entry) in enumerate(zip(trees, entries, strict=True)):
         of_nodes = entry.get("nodes")
         nodes = tree.nodes.transformed(_Merger(of_nodes)) if isinstance(of_nodes, dict) else tree.nodes
         fields = _merged(tree.fields, entry.get("extensions"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from loomconv.capabilities import Capabilities
+from loomconv.capabilities import NO_IDS, Capabilities
 from loomconv.model.document import Document, Tree
 from loomconv.model.edges import CONTINUATION, ODD, OWN_ID, EdgeTable, derived_edge_id, plain_edge
 from loomconv.model.ids import mint_ulid
@@ -14,6 +14,7 @@ from loomconv.model.types import Node
 from loomconv.project.edges import pack_edges, simple_edges
 from loomconv.project.nodes import NodeProjector, fitted_text, fitted_time
 from loomconv.project.notes import hold_notes, in_annotation_order
+from loomconv.project.places import places_of
 from loomconv.project.residue import attach, digest
 from loomconv.report import Report
 
@@ -164,8 +165,11 @@ class _Projection:
                 taken.setdefault("rootNodeIds", projected.listed_roots)
             projected = self.with_one_root(projected)
         self.check_depth(projected)
-        if self.keep_tree and (taken or packed or removed or absent or held):
+        places = self.places(projected)
+        if self.keep_tree and (taken or packed or removed or absent or held or places):
             more: dict[str, Any] = {"heldNotes": held} if held else {}
+            if places:
+                more["places"] = places
             if absent:
                 more["absent"] = {key: digest(projected.fields.get(key)) for key in absent}
             if packed:
@@ -243,6 +247,14 @@ class _Projection:
         for code, message in losses:
             self.lose(code, message, self.keep_tree, tree=tree.id, pointer=f"/{key}")
         return fitted
+
+    def places(self, projected: Tree) -> list[list[Any]] | None:
+        """Where the nodes stand, for a target whose files have no ids."""
+        if self.capabilities.ids != NO_IDS:
+            return None
+        if projected.nodes:
+            self.lose("loss.node-id", "The ids of nodes are not written.", self.keep_tree, tree=projected.id)
+        return places_of(projected) if self.keep_tree else None
 
     # -- structure ---------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from loomconv.model.record import extensions_of, own_record, with_record
 from loomconv.model.types import Node
 from loomconv.project.edges import unpack_edges
 from loomconv.project.notes import notes_in, stray_notes, with_notes, without_held_notes
+from loomconv.project.places import with_former_ids
 from loomconv.project.residue import detach, digest
 from loomconv.report import Report
 
@@ -22,7 +23,7 @@ __all__ = ["join_parts", "part_of", "restore_document"]
 
 Mend = Callable[[str, Node, Report], Node]
 
-_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes", "heldNotes", "listedNotes")
+_TREE_RECORD = ("residue", "written", "absent", "edges", "nodes", "heldNotes", "listedNotes", "places")
 
 
 def restore_document(document: Document, report: Report, mend: Mend = lambda node_id, node, report: node) -> None:
@@ -100,6 +101,7 @@ def _restored(holder: dict[str, Any], report: Report, where: dict[str, str]) -> 
 
 
 def _restore_tree(tree: Tree, report: Report, mend: Mend) -> Tree:
+    tree = with_former_ids(tree, own_record(tree.fields).get("places"))
     written_fields = tree.fields
     fields, found = detach(tree.fields, *_TREE_RECORD)
     tree = _without_synthetic_root(Tree(fields, tree.nodes, tree.edges, tree.key_order))

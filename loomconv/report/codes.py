@@ -111,6 +111,7 @@ CODES: dict[str, Code] = {
     "loss.lone-surrogate": Code("notice", "The target's app cannot read half a character; U+FFFD stands for it."),
     "loss.nul": Code("notice", "The target's app cannot hold the character U+0000; U+FFFD stands for it."),
     "loss.rewritten-text": Code("warning", "The target's app rewrites a text like this one when it opens the file."),
+    "loss.node-id": Code("notice", "The target's files have no ids of nodes."),
     "loss.depth": Code("warning", "The tree is deeper than the target's app survives."),
     # -- writing: what ends it (see `failures`) ------------------------------------------------------------------
     "convert.refused": Code("error", "Something would be lost, and losses were not allowed; nothing was written."),

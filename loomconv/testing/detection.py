@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from loomconv.errors import LoomconvError
 from loomconv.format import Confidence, Format, Probe
@@ -95,6 +96,9 @@ _ODD_HEADS: tuple[bytes, ...] = (
 )
 
 
+_ODD_VALUES: tuple[Any, ...] = (None, 5, "x", [], {}, [None], True)
+
+
 def anything_can_be_probed(subject: Subject, folder: Path) -> Iterator[Problem]:
     """Heads of all sorts, and the head of every fixture with each top-level value replaced, raise nothing."""
     for head in _ODD_HEADS:
@@ -104,7 +108,7 @@ def anything_can_be_probed(subject: Subject, folder: Path) -> Iterator[Problem]:
             probe = Probe(source.data, fixture.name, source=source)
         keys = sorted(probe.keys)
         for key in keys:
-            for value in (None, 5, "x", [], {}, [None], True):
+            for value in _ODD_VALUES:
                 spoilt = Probe(probe.head, fixture.name)
                 spoilt.value = {**probe.value, key: value}
                 yield from _probed(subject, spoilt, f"{fixture.name} with {key!r} as {value!r}")

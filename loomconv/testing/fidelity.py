@@ -56,7 +56,7 @@ def capabilities_are_true(subject: Subject, folder: Path) -> Iterator[Problem]:
             )
         elif outcome == "lost in silence":
             yield Problem(
-                f"{feature.name} is lost in silence: `{feature.capability}` does not claim it, and nothing was reported",
+                f"{feature.name} is lost in silence: `{feature.capability}` does not claim it, nothing was reported",
                 where,
                 "the hub reports what the capabilities do not list; what they list has to be written",
             )
@@ -104,8 +104,8 @@ def extensions_travel(subject: Subject, folder: Path) -> Iterator[Problem]:
             yield Problem(
                 f"what another app keeps for a {level} is lost",
                 f"extensions of the {level}",
-                f"write `extensions` of the {level} under a key of the file (`Lens` has a `carrier`), or take {level!r} "
-                "out of `unknown_keys`: then it goes to a file beside",
+                f"write `extensions` of the {level} under a key of the file (`Lens` has a `carrier`), or take "
+                f"{level!r} out of `unknown_keys`: then it goes to a file beside",
             )
 
 

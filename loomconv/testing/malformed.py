@@ -19,7 +19,7 @@ __all__ = ["cut", "damaged", "written_damaged"]
 
 _LARGEST: Final = 200_000
 # Wrong types, empty things, numbers beyond all, half a character, and things within things.
-_JUNK: Final = (
+_JUNK: Final[tuple[Any, ...]] = (
     *(None, 5, -1, 0.5, True, "", "x", "\ud83e", 10**30, [], {}, [None], [[]], [5], {"a": None}, {"id": {}}),
     *("../../etc/passwd", "\0", "9" * 400, {"extensions": 5}, [{"id": 1}, {"id": 1}]),
 )

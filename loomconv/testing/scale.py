@@ -99,7 +99,7 @@ def deterministic(subject: Subject, folder: Path) -> Iterator[Problem]:
         yield Problem(
             "the same document gave other bytes the second time",
             "one process",
-            "write no time of day and no random ids: `context.exported_at` is the time to record, `mint_ulid` gives ids",
+            "write no time of day and no random ids: `context.exported_at` is the time to record, `mint_ulid` an id",
         )
         return
     plugin = subject.registry.plugin_of.get(subject.format.name, "")

@@ -199,7 +199,7 @@ def documents(draw: st.DrawFn, max_trees: int = 2) -> dict[str, Any]:
 
 
 # Any value in any place of a document, for what has to be mended or refused.
-JUNK = st.one_of(SCALARS, st.just([]), st.just({}), st.just([None]), st.just({"nodeId": 1}))
+JUNK: st.SearchStrategy[Any] = st.one_of(SCALARS, st.just([]), st.just({}), st.just([None]), st.just({"nodeId": 1}))
 
 
 @st.composite
