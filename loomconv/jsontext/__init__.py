@@ -25,7 +25,7 @@ from loomconv.jsontext.places import Oddity, locate
 from loomconv.jsontext.pointers import find_pointers
 from loomconv.jsontext.prefix import parse_prefix
 from loomconv.jsontext.recognise import recognise_layout, settled_layout
-from loomconv.jsontext.strings import strings_in_text, strings_in_value
+from loomconv.jsontext.strings import line_breaks, strings_in_text, strings_in_value
 from loomconv.jsontext.values import NOTHING, ExactFloat, same_number
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "find_pointers",
     "iter_exact",
     "keys_accounted",
+    "line_breaks",
     "load",
     "locate",
     "parse_exact",

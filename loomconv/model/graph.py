@@ -35,10 +35,10 @@ class Graph:
         self._link(edges, count)
 
     def _link(self, edges: EdgeTable, count: int) -> None:
-        if edges.more_sources or edges.kinds.count(CONTINUATION) != len(edges):
+        if edges.kinds.count(CONTINUATION) != len(edges):
             sources, targets = self._link_odd(edges)
         else:
-            sources, targets = edges.parents, edges.targets
+            sources, targets = _with_more_sources(edges) if edges.more_sources else (edges.parents, edges.targets)
             self._link_plain(edges, count)
         # A stable sort by source keeps the sibling order; counting gives each node's share.
         order = sorted(range(len(sources)), key=sources.__getitem__)
@@ -47,7 +47,7 @@ class Graph:
         self._starts = array("q", accumulate(map(shares.get, range(count), repeat(0)), initial=0))
 
     def _link_plain(self, edges: EdgeTable, count: int) -> None:
-        """Parents where every edge has one source and is a continuation; the first edge into a node wins."""
+        """Parents where every edge is a continuation; the first edge into a node wins."""
         first = dict(zip(reversed(edges.targets), reversed(edges.parents), strict=True))
         self.parent = array("q", map(first.get, range(count), repeat(-1)))
         incoming = Counter(edges.targets)
@@ -166,3 +166,17 @@ class Graph:
     def path_to(self, node_id: str) -> list[str]:
         """Ids from the root down to the node."""
         return [self._ids[ordinal] for ordinal in self.path(self._ordinals[node_id])]
+
+
+def _with_more_sources(edges: EdgeTable) -> tuple[array[int], array[int]]:
+    """The links between each source and its target; a child counts under every source that it has (A31)."""
+    sources, targets = array("q"), array("q")
+    start = 0
+    for position in sorted(edges.more_sources):
+        sources += edges.parents[start:position]
+        targets += edges.targets[start:position]
+        own = dict.fromkeys(edges.sources(position))
+        sources.extend(own)
+        targets.extend([edges.targets[position]] * len(own))
+        start = position + 1
+    return sources + edges.parents[start:], targets + edges.targets[start:]

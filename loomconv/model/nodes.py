@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -114,6 +114,15 @@ class NodeIndex(Mapping[str, Node]):
         if node_id in self._ordinals:
             raise KeyError(node_id)
         return self._add(node_id, block)
+
+    def extend_blocks(self, blocks: Sequence[tuple[str, msgspec.Raw | bytes]]) -> None:
+        """Append many nodes of different ids, none of which is there yet, as bytes; raises KeyError if one is."""
+        start = len(self._ids)
+        self._ordinals.update((node_id, start + place) for place, (node_id, _) in enumerate(blocks))
+        if len(self._ordinals) != start + len(blocks):
+            raise KeyError("an id is taken")
+        self._ids.extend([node_id for node_id, _ in blocks])
+        self._blocks.extend([block for _, block in blocks])
 
     def put_block(self, node_id: str, block: bytes) -> None:
         """Replace a node's bytes by OpenLoom JSON: a reader's way, not an edit."""
