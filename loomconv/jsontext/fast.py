@@ -224,8 +224,13 @@ def _formatter_indent(layout: Layout) -> int | None:
 
 
 def _escaped(text: bytes) -> bytes:
-    if text.isascii() and b"\x7f" not in text:
-        return text
+    if b"\x7f" not in text:
+        if text.isascii():
+            return text
+        # Python has the same escapes but for characters before U+0100 and beyond U+FFFF.
+        escaped = text.decode().encode("ascii", "backslashreplace")
+        if all(escaped.count(other) == text.count(other) for other in (b"\\x", b"\\U")):
+            return escaped
     return _BEYOND_ASCII.sub(_character_escape, text.decode()).encode()
 
 

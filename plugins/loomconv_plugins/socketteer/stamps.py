@@ -11,9 +11,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, Final
 
-from loomconv.model.times import to_ms
+from loomconv.model.times import is_usual_time, parse_iso, to_ms
 
-__all__ = ["Zones", "created_at", "evidence", "parse_stamp", "parse_zone", "stamp_of", "zone_text"]
+__all__ = ["Zones", "created_at", "evidence", "parse_stamp", "parse_zone", "proves_nothing", "stamp_of", "zone_text"]
 
 # The app's form, and that of a fork (`multiloom-impl`).
 _STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(\d\d)\.(\d\d)\.(\d\d)", re.ASCII)
@@ -51,6 +51,11 @@ def _seconds(text: str) -> int | None:
     return ((days * 24 + hour) * 60 + minute) * 60 + second
 
 
+def proves_nothing(node_id: str) -> bool:
+    """Whether it is plain that `evidence` gives nothing for this id, whatever the stamp."""
+    return len(node_id) != 36
+
+
 @lru_cache(maxsize=1024)
 def evidence(stamp: int, node_id: str) -> int | None:
     """The offset that a UUIDv1 id proves for the stamp; None when it proves none (§1.5).
@@ -76,6 +81,8 @@ def created_at(stamp: int, offset: int) -> str | None:
 
 def stamp_of(created: str, offset: int) -> str | None:
     """A `createdAt` in the app's form, cut to seconds; None when it is no time or outside the years 1 to 9999."""
+    if offset == 0 and len(created) == 20 and parse_iso(created) is not None and is_usual_time(created):
+        return f"{created[:10]}-{created[11:13]}.{created[14:16]}.{created[17:19]}"
     if len(created) == 20 and created[10] == "T" and created[19] == "Z":
         seconds = parse_stamp(f"{created[:10]} {created[11:19]}")
     else:
@@ -127,7 +134,7 @@ class Zones:
     def note(self, stamp: int, node_id: str) -> None:
         """Take a node's stamp into account for `commonest`."""
         self.stamps += 1
-        offset = evidence(stamp, node_id)
+        offset = None if proves_nothing(node_id) else evidence(stamp, node_id)
         if offset is not None:
             self.counts[offset] += 1
 
@@ -139,7 +146,7 @@ class Zones:
 
     def created(self, stamp: int, node_id: str) -> str | None:
         """`createdAt` of a node with this stamp, None when nothing says in which zone it is."""
-        offset = evidence(stamp, node_id)
+        offset = None if proves_nothing(node_id) else evidence(stamp, node_id)
         if offset is None:
             offset = self.usual
         return None if offset is None else created_at(stamp, offset)
