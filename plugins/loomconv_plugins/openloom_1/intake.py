@@ -19,7 +19,13 @@ from loomconv.storage.source import Source
 from loomconv_plugins.openloom_1.bookmarks import copy_difference
 from loomconv_plugins.openloom_1.links import Claims
 from loomconv_plugins.openloom_1.shape import MISSING, NODE_KEYS
-from loomconv_plugins.openloom_1.strict import has_strings, plain_extensions, plain_node, plain_strings
+from loomconv_plugins.openloom_1.strict import (
+    has_strings,
+    plain_extensions,
+    plain_node,
+    plain_node_with_more,
+    plain_strings,
+)
 
 __all__ = ["Intake", "take_apart"]
 
@@ -30,6 +36,7 @@ class Intake:
 
     `fields` is the top of the file without nodes and bookmarks. `blocks` are the bytes of the plain nodes, `values` the
     values of all others, by id; `claims` has all nodes in file order. `extended` are the plain nodes with `extensions`,
+    `with_more` those with unknown keys,
     `null_parents` those with a parent of null, `flagged` all bookmarked nodes. `copies` is the map of bookmarks, or
     what stands in its place; plain copies are bytes, too.
     """
@@ -40,6 +47,7 @@ class Intake:
     blocks: dict[str, Raw] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     extended: set[str] = field(default_factory=set)
+    with_more: set[str] = field(default_factory=set)
     null_parents: set[str] = field(default_factory=set)
     flagged: set[str] = field(default_factory=set)
 
@@ -194,11 +202,16 @@ def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int:
         size += len(text) + 4 + len(node_id if node_id.isascii() else node_id.encode())
         node = plain_node(node_id, block)
         strings = 0 if node is None else plain_strings(node)
-        if node is not None and node.extensions is not UNSET:
+        if node is None and (found := plain_node_with_more(node_id, block)) is not None:
+            node, unknown = found
+            strings = plain_strings(node) + jsontext.strings_in_value(unknown)
+            intake.with_more.add(node_id)
+        elif node is not None and node.extensions is not UNSET:
             extensions = plain_extensions(node)
             strings = 0 if extensions is None else strings + 1 + jsontext.strings_in_value(extensions)
             intake.extended.add(node_id)
         if node is None or not strings or not has_strings(text, strings):
+            intake.with_more.discard(node_id)
             intake.add_value(node_id, _load(block))
             continue
         blocks[node_id] = block

@@ -8,7 +8,7 @@ but the mark of a time that is none. Everything else is read key by key (`node_v
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal, cast
 
 import msgspec
@@ -16,11 +16,20 @@ from msgspec import UNSET, Raw, UnsetType
 
 from loomconv import jsontext
 from loomconv.model.types import Node
+from loomconv.privacy import drop_secrets
 from loomconv_plugins.openloom_1.dates import to_iso
 from loomconv_plugins.openloom_1.node_values import NO_NAMES, ROLES
-from loomconv_plugins.openloom_1.shape import NAMESPACE
+from loomconv_plugins.openloom_1.shape import NAMESPACE, NODE_KEYS
 
-__all__ = ["PlainNode", "has_strings", "node_decoder", "plain_extensions", "plain_node", "plain_strings"]
+__all__ = [
+    "PlainNode",
+    "has_strings",
+    "node_decoder",
+    "plain_extensions",
+    "plain_node",
+    "plain_node_with_more",
+    "plain_strings",
+]
 
 
 class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -51,9 +60,43 @@ def plain_node(node_id: str, block: Raw) -> PlainNode | None:
         node = _decode(block)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if node.id != node_id or _is_plain_time(bytes(node.createdTime)) is None:
+    return node if _is_plain(node, node_id) else None
+
+
+def _is_plain(node: PlainNode, node_id: str) -> bool:
+    return node.id == node_id and _is_plain_time(bytes(node.createdTime)) is not None
+
+
+class _NodeWithMore(PlainNode, forbid_unknown_fields=False, gc=False):
+    """A node that may have keys which the app does not write."""
+
+
+_decode_with_more: Callable[[Raw], _NodeWithMore] = msgspec.json.Decoder(_NodeWithMore).decode
+_decode_members: Callable[[Raw], dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def plain_node_with_more(node_id: str, block: Raw) -> tuple[PlainNode, dict[str, Any]] | None:
+    """The node and its unknown keys if it would be plain without these, has no `extensions`, and holds no secret.
+
+    None for any other. That no key is there twice is for `plain_strings` to tell, but for those within unknown ones.
+    """
+    try:
+        node = _decode_with_more(block)
+        members = _decode_members(block)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return node
+    if node.extensions is not UNSET or not _is_plain(node, node_id):
+        return None
+    unknown: dict[str, Any] = {}
+    for key, value in members.items():
+        if key not in NODE_KEYS:
+            loaded = jsontext.load(bytes(value))
+            if loaded.rung != "fast":
+                return None
+            unknown[key] = loaded.value
+    # Whatever of these may come to stand in the stash.
+    kept = {"unknown": unknown, "modelId": node.modelId, "bookmarkTitle": node.bookmarkTitle}
+    return None if drop_secrets(kept)[1] else (node, unknown)
 
 
 def plain_extensions(node: PlainNode) -> dict[str, Any] | None:
@@ -111,8 +154,13 @@ class _SeenNode(msgspec.Struct, gc=False):
 _see: Callable[[Raw | bytes], _SeenNode] = msgspec.json.Decoder(_SeenNode).decode
 
 
-def node_decoder(remembered: dict[str, dict[str, Any]]) -> Callable[[str, Raw], Node]:
-    """A pure decoder of plain nodes. `remembered` are parts of the stash that need the links, by id of the node."""
+def node_decoder(
+    remembered: dict[str, dict[str, Any]], with_more: Collection[str] = ()
+) -> Callable[[str, Raw], Node]:
+    """A pure decoder of plain nodes. `remembered` are parts of the stash that need the links, by id of the node.
+
+    `with_more` are the nodes that have unknown keys.
+    """
 
     def decode(node_id: str, block: Raw) -> Node:
         raw = _see(block)
@@ -151,6 +199,9 @@ def node_decoder(remembered: dict[str, dict[str, Any]]) -> Callable[[str, Raw], 
             stash["rememberedChildId"] = None
         if absent:
             stash["absent"] = absent
+        if node_id in with_more:
+            members = _decode_members(block).items()
+            stash["unknown"] = {key: jsontext.decode(bytes(value)) for key, value in members if key not in NODE_KEYS}
         extensions = {} if raw.extensions is UNSET else jsontext.decode(bytes(raw.extensions))
         if NAMESPACE in extensions:
             del extensions[NAMESPACE], node["createdAt"]
