@@ -106,6 +106,14 @@ class Tree:
         """The tree with other edges between the same nodes."""
         return Tree(self.fields, self.nodes, edges, self.key_order)
 
+    def over(self, nodes: NodeIndex) -> Tree:
+        """The tree over an index of the same nodes in the same order; shares edges and graph."""
+        tree = Tree(self.fields, nodes, self.edges.over(nodes), self.key_order)
+        if self._graph_edges == (self.edges, len(self.edges), len(self.nodes)):
+            tree._graph = self._graph
+            tree._graph_edges = (tree.edges, len(tree.edges), len(nodes))
+        return tree
+
     def __repr__(self) -> str:
         return f"<Tree {self.id!r}: {len(self.nodes)} nodes, {len(self.edges)} edges>"
 

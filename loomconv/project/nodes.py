@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -56,15 +56,15 @@ class NodeProjector:
         tree: str,
         keep: bool,
         separator: str = "",
-        notes: Container[str] = (),
+        notes: Collection[str] = (),
     ) -> None:
         self.capabilities = capabilities
         self.report = report
         self.tree = tree
-        self.separator = separator
         self.notes = notes
         self.keep = keep and "node" in capabilities.unknown_keys
         self._reported: set[str] = set()
+        self._fit = Fit(capabilities, separator, [])
         # The steps that can have anything to do with a node that has these keys; the same few over and over.
         self._plans: dict[tuple[str, ...], tuple[Step, ...]] = {}
 
@@ -72,10 +72,13 @@ class NodeProjector:
         """The node as the target can hold it; the very same object when it fits."""
         source = current = cast("dict[str, Any]", node)
         keys = tuple(source)
-        steps = self._plans.get(keys) or self._planned(keys)
-        fit = Fit(self.capabilities, self.separator, [], node_id in self.notes)
+        fit = self._fit
+        if fit.losses:
+            fit.losses = []
+        if self.notes:
+            fit.is_note = node_id in self.notes
         changes: dict[str, Any] = {}
-        for step in steps:
+        for step in STEPS if None in source.values() else self._plans.get(keys) or self._planned(keys):
             changed = step(current, fit)
             if changed:
                 changes.update(changed)
@@ -343,7 +346,7 @@ STEPS: tuple[Step, ...] = (
     _fit_unknown,
     _fit_extensions,
 )
-# Steps that have nothing to do unless a node has this key. `_fit_unknown` looks at all keys, and for values of null.
+# Steps that have nothing to do unless a node has this key.
 _KEY_OF_STEP: dict[Step, str] = {
     _fit_time: "createdAt",
     _fit_lineage: "editedFrom",
@@ -354,8 +357,10 @@ _KEY_OF_STEP: dict[Step, str] = {
 
 
 def relevant_steps(keys: Collection[str], capabilities: Capabilities) -> tuple[Step, ...]:
-    """Those of `STEPS`, in their order, that may change a node which has these keys."""
+    """Those of `STEPS`, in their order, that may change a node which has these keys, and null under none of them."""
     idle = {step for step, key in _KEY_OF_STEP.items() if key not in keys}
+    if NODE_KEYS.issuperset(keys):
+        idle.add(_fit_unknown)
     if capabilities.lone_surrogates and capabilities.nul:
         idle.add(_fit_characters)
     if capabilities.node_times == "exact":

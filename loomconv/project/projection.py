@@ -157,8 +157,7 @@ class _Projection:
         projector = NodeProjector(
             self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator, notes=held.keys()
         )
-        nodes = projected.nodes.transformed(projector)
-        projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
+        projected = projected.over(projected.nodes.transformed(projector))
         if self.capabilities.roots == "one" and len(projected.roots) > 1:
             if projected.listed_roots != projected.roots:
                 taken.setdefault("rootNodeIds", projected.listed_roots)

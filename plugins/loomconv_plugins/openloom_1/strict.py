@@ -154,9 +154,7 @@ class _SeenNode(msgspec.Struct, gc=False):
 _see: Callable[[Raw | bytes], _SeenNode] = msgspec.json.Decoder(_SeenNode).decode
 
 
-def node_decoder(
-    remembered: dict[str, dict[str, Any]], with_more: Collection[str] = ()
-) -> Callable[[str, Raw], Node]:
+def node_decoder(remembered: dict[str, dict[str, Any]], with_more: Collection[str] = ()) -> Callable[[str, Raw], Node]:
     """A pure decoder of plain nodes. `remembered` are parts of the stash that need the links, by id of the node.
 
     `with_more` are the nodes that have unknown keys.

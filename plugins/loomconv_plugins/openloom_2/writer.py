@@ -168,18 +168,8 @@ class _Writer:
             self.out.add(self.layout.empty_container("{}", 3).encode())
             return
         self._open("{", 3)
-        self._entries(((jsontext.encode_plain(key), self._node_block(tree, key)) for key in tree.nodes.ids), 4)
+        self._entries(zip(map(jsontext.encode_plain, tree.nodes.ids), map(_shown, tree.nodes.blocks()), strict=True), 4)
         self._close("}", 3, lines=True)
-
-    def _node_block(self, tree: Tree, node_id: str) -> bytes | msgspec.Raw:
-        """A node's bytes; a value that was no node at all is written as what it was."""
-        block = tree.nodes.block(node_id)
-        if b'"opaque"' in bytes(block):
-            node: Any = jsontext.decode(block)
-            kept = own_record(node) if isinstance(node, dict) else {}
-            if "opaque" in kept and not node["content"]:
-                return jsontext.encode(kept["opaque"])
-        return block
 
     def _edges(self, tree: Tree) -> None:
         if not len(tree.edges):
@@ -236,6 +226,16 @@ class _Writer:
 
 
 _COMPACT = jsontext.COMPACT
+
+
+def _shown(block: bytes | msgspec.Raw) -> bytes | msgspec.Raw:
+    """A node's bytes; a value that was no node at all is written as what it was."""
+    if b'"opaque"' in bytes(block):
+        node: Any = jsontext.decode(block)
+        kept = own_record(node) if isinstance(node, dict) else {}
+        if "opaque" in kept and not node["content"]:
+            return jsontext.encode(kept["opaque"])
+    return block
 
 
 def _ordered(fields: dict[str, Any], order: Iterable[str]) -> Iterator[str]:
