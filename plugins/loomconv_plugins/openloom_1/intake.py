@@ -196,6 +196,9 @@ def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int:
     """Take in the nodes; the size of their map if it has no white space."""
     claims, blocks, flagged = intake.claims, intake.blocks, intake.flagged
     add_parent, add_children, remember = claims.parents.append, claims.children.append, claims.remembered.append
+    # Each id names the node's own one instead of being kept a second, third and fourth time.
+    own_ids = dict(zip(claims.ids, claims.ids, strict=True))
+    own_id = own_ids.get
     size = 1 if nodes else 2
     for node_id, block in nodes.items():
         text = bytes(block)
@@ -218,9 +221,9 @@ def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int:
         parent, remembered = node.parentId, node.rememberedChildId
         if parent is None:
             intake.null_parents.add(node_id)
-        add_parent(None if parent is UNSET else parent)
-        add_children(node.childrenIds)
-        remember(MISSING if remembered is UNSET else remembered)
+        add_parent(None if parent is UNSET or parent is None else own_id(parent, parent))
+        add_children([own_id(child, child) for child in node.childrenIds])
+        remember(MISSING if remembered is UNSET else remembered and own_id(remembered, remembered))
         if node.isBookmarked is True:
             flagged.add(node_id)
     return size
