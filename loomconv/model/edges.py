@@ -158,6 +158,14 @@ class EdgeTable(Sequence[Edge]):
         self.kinds.append(CONTINUATION)
         self.forms.append(form)
 
+    def extend_plain(self, parents: array[int], targets: array[int]) -> None:
+        """Append many plain parent → child edges between ordinals: `add` for each pair."""
+        self._blocks += [None] * len(targets)
+        self.parents += parents
+        self.targets += targets
+        self.kinds += bytes([CONTINUATION]) * len(targets)
+        self.forms += bytes(len(targets))
+
     def add_claim(self, parent: str, child: str) -> None:
         """Append the edge that a node's pointer to its parent claims, one of them not being there."""
         self.claims.add(len(self._blocks))
@@ -278,6 +286,16 @@ class EdgeTable(Sequence[Edge]):
     def sources(self, position: int) -> tuple[int, ...]:
         """Ordinals of all sources, in edge order; `-1` for one that is not a node."""
         return self.more_sources.get(position) or (self.parents[position],)
+
+    def links_alike(self, other: EdgeTable) -> bool:
+        """Whether it is plain that both tables link the same ordinals in the same order, each child to one parent."""
+        return (
+            not self.more_sources
+            and not other.more_sources
+            and self.kinds == other.kinds
+            and self.parents == other.parents
+            and self.targets == other.targets
+        )
 
     def ids_may_clash(self) -> bool:
         """Whether an edge's id may be taken by a node or another edge, or be no id (A2); rarely a false alarm."""

@@ -249,11 +249,15 @@ class _Projection:
         """One finding for each thing about an edge that a strict tree cannot hold."""
         edges, incoming, ids = tree.edges, tree.graph.incoming, tree.nodes.ids
         seen = bytearray(len(ids))
+        own_ids = 0
         for position, (kind, form, target) in enumerate(zip(edges.kinds, edges.forms, edges.targets, strict=True)):
             first = kind == CONTINUATION and not seen[target]
             if kind == CONTINUATION:
                 seen[target] = 1
             if not form & ODD and first:
+                continue
+            if form & OWN_ID and first and self.report.is_full("loss.edge-detail"):
+                own_ids += 1
                 continue
             where = {"tree": tree.id, "node": ids[target], "pointer": f"/edges/{position}"}
             if form & OWN_ID and first:
@@ -298,6 +302,8 @@ class _Projection:
                     value=details,
                     **where,
                 )
+
+        self.report.add_counted("loss.edge-detail", own_ids, None if self.keep_tree else "warning")
 
     def without_notes(self, projected: Tree, tree: Tree) -> tuple[Tree, list[dict[str, Any]]]:
         """A tree without the notes that only an annotation reaches, and those notes."""

@@ -308,7 +308,12 @@ class _TreeReader:
         for position, ((node_id, block), node) in enumerate(
             zip(batch, probe_nodes([block for _, block in batch]), strict=True)
         ):
-            known = self._taken_as_it_is(node_id, block, node)
+            known = -1
+            if node is not None and node.id == node_id:
+                text = bytes(block)
+                known = ordinary_strings(node, text)
+                if known < 0:
+                    known = _strings_with_more(node, block, text)
             if known < 0 or node is None:
                 builder.nodes.extend_blocks(batch[start:position])
                 start = position + 1
@@ -325,20 +330,6 @@ class _TreeReader:
         self.strings += strings
         if generations:
             self.report.count("generations", generations)
-
-    def _taken_as_it_is(self, node_id: str, block: msgspec.Raw, node: ProbedNode | None) -> int:
-        """The number of strings of a node of which nothing has to be changed or told; -1 if that takes a close look."""
-        if node is None or node.id != node_id:
-            return -1
-        text = bytes(block)
-        ordinary = ordinary_strings(node, text)
-        if ordinary >= 0 or node.generation is None:
-            return ordinary
-        beyond = _beyond_core(block)
-        if not isinstance(beyond.get("extensions"), dict | None) or drop_secrets(beyond)[1]:
-            return -1
-        known = core_strings(node) + jsontext.strings_in_value(beyond)
-        return known if has_strings(text, known) else -1
 
     def _with_ids(self, builder: TreeBuilder, nodes: _Blocks) -> _Blocks:
         """The nodes with an id in place of an empty one (OL2-3.2-ids); what refers to it will follow."""
@@ -431,6 +422,21 @@ class _TreeReader:
     def _found_alias(self, *, pointer: str, node: str | None = None) -> None:
         self.report.add("repair.bad-reference", node=node, pointer=pointer)
         self.context.touched = True
+
+
+def _strings_with_more(node: ProbedNode, block: msgspec.Raw, text: bytes) -> int:
+    """The number of strings of a node that has unknown keys or `extensions`, if nothing need be done about them.
+
+    -1 if that takes a close look: they hold a secret, `extensions` are no object, or a key may be there twice.
+    """
+    known = core_strings(node)
+    if known < 0:
+        return -1
+    beyond = _beyond_core(block)
+    if not isinstance(beyond.get("extensions"), dict | None) or drop_secrets(beyond)[1]:
+        return -1
+    known += jsontext.strings_in_value(beyond)
+    return known if has_strings(text, known) else -1
 
 
 def _beyond_core(block: msgspec.Raw) -> dict[str, Any]:
