@@ -239,7 +239,7 @@ def _escaped(text: bytes) -> bytes:
             return text
         # Python has the same escapes but for characters before U+0100 and beyond U+FFFF.
         escaped = text.decode().encode("ascii", "backslashreplace")
-        if all(escaped.count(other) == text.count(other) for other in (b"\\x", b"\\U")):
+        if b"\\x" not in escaped and b"\\U" not in escaped:
             return escaped
     return _BEYOND_ASCII.sub(_character_escape, text.decode()).encode()
 
