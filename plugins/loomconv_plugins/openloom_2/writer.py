@@ -181,7 +181,6 @@ class _Writer:
 
     def _entries(self, entries: Iterable[tuple[bytes, bytes | msgspec.Raw]], level: int) -> None:
         """Members of a map of nodes or items of a list of edges, separated as the layout says."""
-        add = self.out.add
         if self.lines:
             before, colon, between = b"\n", b":", b",\n"
         else:
@@ -190,14 +189,22 @@ class _Writer:
             between = self.layout.item_separator.encode() + before
         plain = self.layout.indent is None and self.layout == _COMPACT
         glue = before
+        pieces: list[bytes] = []
+        size = 0
         for key, block in entries:
             # A source's own bytes have their own layout, which is that of the file only if the source is at home here.
             as_it_is = self.verbatim if type(block) is msgspec.Raw else plain
             text = bytes(block) if as_it_is else self._laid_out(block, level)
             if key and not plain:
                 key = self._laid_out(key, level)
-            add(glue + key + colon + text if key else glue + text)
+            pieces += (glue, key, colon, text) if key else (glue, text)
             glue = between
+            size += len(text)
+            if size > _CHUNK:
+                self.out.add(b"".join(pieces))
+                pieces.clear()
+                size = 0
+        self.out.add(b"".join(pieces))
 
     def _laid_out(self, block: bytes | msgspec.Raw, level: int) -> bytes:
         return b"".join(jsontext.iter_exact(jsontext.decode(block), self.layout, level))
