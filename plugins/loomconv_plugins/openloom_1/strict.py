@@ -8,7 +8,7 @@ but the mark of a time that is none. Everything else is read key by key (`node_v
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, cast
 
 import msgspec
@@ -27,8 +27,9 @@ __all__ = [
     "node_decoder",
     "plain_extensions",
     "plain_node",
-    "plain_node_with_more",
+    "plain_nodes",
     "plain_strings",
+    "unknown_members",
 ]
 
 
@@ -51,6 +52,7 @@ class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _decode: Callable[[Raw | bytes], PlainNode] = msgspec.json.Decoder(PlainNode).decode
 # From 2001 to 2048, to the microsecond, spelled as Python and Swift spell it (or with the `.0` of Python).
 _is_plain_time = re.compile(rb"0|(?:[1-9][0-9]{0,8}|1[0-4][0-9]{8})(?:\.[0-9]{0,5}[1-9]|\.0)?").fullmatch
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _NO_DATE: dict[str, Any] = {"createdTimeUnknown": True}
 
 
@@ -58,7 +60,7 @@ def plain_node(node_id: str, block: Raw) -> PlainNode | None:
     """The node if it is plain, else None; whether a key is there twice is for `plain_strings` to tell."""
     try:
         node = _decode(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _REFUSED:
         return None
     return node if _is_plain(node, node_id) else None
 
@@ -72,23 +74,39 @@ class _NodeWithMore(PlainNode, forbid_unknown_fields=False, gc=False):
 
 
 _decode_with_more: Callable[[Raw], _NodeWithMore] = msgspec.json.Decoder(_NodeWithMore).decode
+_decode_all_with_more: Callable[[bytes], list[_NodeWithMore]] = msgspec.json.Decoder(list[_NodeWithMore]).decode
 _decode_members: Callable[[Raw], dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
-def plain_node_with_more(node_id: str, block: Raw) -> tuple[PlainNode, dict[str, Any]] | None:
-    """The node and its unknown keys if it would be plain without these, has no `extensions`, and holds no secret.
+def plain_nodes(entries: Sequence[tuple[str, Raw]]) -> Iterator[PlainNode | None]:
+    """Nodes as `plain_node` gives them, in one go where that can be; but they may have unknown keys besides.
 
-    None for any other. That no key is there twice is for `plain_strings` to tell, but for those within unknown ones.
+    `plain_strings` tells whether they have.
     """
     try:
-        node = _decode_with_more(block)
-        members = _decode_members(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        nodes: Iterable[PlainNode | None] = _decode_all_with_more(b"[%b]" % b",".join([block for _, block in entries]))
+    except _REFUSED:
+        nodes = map(_node_with_more, (block for _, block in entries))
+    for (node_id, _), node in zip(entries, nodes, strict=True):
+        yield node if node is not None and _is_plain(node, node_id) else None
+
+
+def _node_with_more(block: Raw) -> PlainNode | None:
+    try:
+        return _decode_with_more(block)
+    except _REFUSED:
         return None
-    if node.extensions is not UNSET or not _is_plain(node, node_id):
+
+
+def unknown_members(node: PlainNode, block: Raw) -> dict[str, Any] | None:
+    """The unknown keys of a node that is plain but for these; None if it has to be read carefully.
+
+    That is so for one with `extensions`, with a secret, or with values that only the exact reader takes.
+    """
+    if node.extensions is not UNSET:
         return None
     unknown: dict[str, Any] = {}
-    for key, value in members.items():
+    for key, value in _decode_members(block).items():
         if key not in NODE_KEYS:
             loaded = jsontext.load(bytes(value))
             if loaded.rung != "fast":
@@ -96,7 +114,7 @@ def plain_node_with_more(node_id: str, block: Raw) -> tuple[PlainNode, dict[str,
             unknown[key] = loaded.value
     # Whatever of these may come to stand in the stash.
     kept = {"unknown": unknown, "modelId": node.modelId, "bookmarkTitle": node.bookmarkTitle}
-    return None if drop_secrets(kept)[1] else (node, unknown)
+    return None if drop_secrets(kept)[1] else unknown
 
 
 def plain_extensions(node: PlainNode) -> dict[str, Any] | None:
