@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from loomconv.media.blocks import MEDIA_TYPES
-from loomconv.media.check import MediaChecker
 from loomconv.media.store import MediaStore
 from loomconv.model.document import Document, Tree
 from loomconv.model.types import Edge, Node
@@ -15,6 +15,9 @@ from loomconv.privacy import drop_secrets
 from loomconv.repair import mend_node
 from loomconv.report import Report
 from loomconv.storage import Source
+
+if TYPE_CHECKING:
+    from loomconv.media.check import MediaChecker
 
 __all__ = ["Examiner"]
 
@@ -46,7 +49,13 @@ class Examiner:
         self.changed = False
         # Whether the format refers to files on its author's disk by nature: then such a reference is nothing odd.
         self._names_files = names_files
-        self._media = MediaChecker(store.head, options.limits)
+        self._store = store
+
+    @cached_property
+    def _media(self) -> MediaChecker:
+        from loomconv.media.check import MediaChecker  # documents without media do without
+
+        return MediaChecker(self._store.head, self.options.limits)
 
     def node(self, node_id: str, node: Node, sound: bool = False) -> Node:
         """The node to keep: the very same object when nothing about it had to be changed.

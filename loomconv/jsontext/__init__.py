@@ -17,16 +17,20 @@ Nothing here knows of formats or reports: what a caller should know comes as `Od
 
 from __future__ import annotations
 
-from loomconv.jsontext.exact_reader import Parsed, parse_exact
+from typing import TYPE_CHECKING, Any
+
 from loomconv.jsontext.exact_writer import iter_exact, write_exact
 from loomconv.jsontext.fast import Loaded, decode, dump, encode, encode_plain, keys_accounted, load
 from loomconv.jsontext.layout import COMPACT, PYTHON_INDENT_4, SWIFT, TWO_SPACES, Layout
 from loomconv.jsontext.places import Oddity, locate
-from loomconv.jsontext.pointers import find_pointers
 from loomconv.jsontext.prefix import parse_prefix
 from loomconv.jsontext.recognise import recognise_layout, settled_layout
-from loomconv.jsontext.strings import strings_in_text, strings_in_value
+from loomconv.jsontext.strings import line_breaks, strings_in_text, strings_in_value
 from loomconv.jsontext.values import NOTHING, ExactFloat, same_number
+
+if TYPE_CHECKING:
+    from loomconv.jsontext.exact_reader import Parsed, parse_exact
+    from loomconv.jsontext.pointers import find_pointers
 
 __all__ = [
     "COMPACT",
@@ -46,6 +50,7 @@ __all__ = [
     "find_pointers",
     "iter_exact",
     "keys_accounted",
+    "line_breaks",
     "load",
     "locate",
     "parse_exact",
@@ -57,3 +62,14 @@ __all__ = [
     "strings_in_value",
     "write_exact",
 ]
+
+# What most conversions do without is imported when first used.
+_HOMES = {"Parsed": "exact_reader", "find_pointers": "pointers", "parse_exact": "exact_reader"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final
 
@@ -208,6 +207,8 @@ def _int_text(value: int) -> str:
     try:
         return int.__repr__(value)
     except ValueError:  # more digits than Python prints
+        from decimal import Decimal
+
         return format(Decimal(value), "f")
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
 from loomconv.jsontext.collector import collector_paused
-from loomconv.jsontext.exact_reader import NonFinite, parse_exact
 from loomconv.jsontext.exact_writer import float_text, write_exact
 from loomconv.jsontext.layout import COMPACT, Layout
 from loomconv.jsontext.places import BOM, Bytes, Oddity
 from loomconv.jsontext.strings import strings_in_text, strings_in_value
 from loomconv.jsontext.values import ExactFloat, float_from_token
+
+if TYPE_CHECKING:
+    from loomconv.jsontext.exact_reader import NonFinite
 
 __all__ = ["Loaded", "decode", "dump", "encode", "encode_plain", "keys_accounted", "load"]
 
@@ -44,10 +46,16 @@ def decode(data: Bytes) -> Any:
     try:
         value = _DECODER.decode(data)
     except _REFUSALS:
-        return parse_exact(data).value
+        return _decode_exactly(data)
     if _MINUS_ZERO.search(data) is not None:
-        return parse_exact(data).value
+        return _decode_exactly(data)
     return value
+
+
+def _decode_exactly(data: Bytes) -> Any:
+    from loomconv.jsontext.exact_reader import parse_exact  # most conversions do without
+
+    return parse_exact(data).value
 
 
 def load(
@@ -61,6 +69,8 @@ def load(
     with collector_paused(len(data)):
         value, reason = _load_fast(data, max_depth)
     if reason:
+        from loomconv.jsontext.exact_reader import parse_exact
+
         parsed = parse_exact(data, non_finite=non_finite, salvage=salvage, max_depth=max_depth)
         return Loaded(parsed.value, "exact", reason, parsed.oddities)
     return Loaded(value, "fast")
@@ -224,8 +234,13 @@ def _formatter_indent(layout: Layout) -> int | None:
 
 
 def _escaped(text: bytes) -> bytes:
-    if text.isascii() and b"\x7f" not in text:
-        return text
+    if b"\x7f" not in text:
+        if text.isascii():
+            return text
+        # Python has the same escapes but for characters before U+0100 and beyond U+FFFF.
+        escaped = text.decode().encode("ascii", "backslashreplace")
+        if b"\\x" not in escaped and b"\\U" not in escaped:
+            return escaped
     return _BEYOND_ASCII.sub(_character_escape, text.decode()).encode()
 
 

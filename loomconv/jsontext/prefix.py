@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-from loomconv.jsontext.closer_look import Fault
-from loomconv.jsontext.exact_reader import Reader, decoded
 from loomconv.jsontext.places import Bytes
 from loomconv.jsontext.values import float_from_token
 
@@ -28,6 +26,9 @@ def parse_prefix(head: Bytes) -> Any:
             return _DECODER.decode(head)
         except (msgspec.DecodeError, RecursionError):
             pass  # it is only the quick way to the same answer
+    from loomconv.jsontext.closer_look import Fault
+    from loomconv.jsontext.exact_reader import Reader, decoded
+
     reader = Reader(decoded(head, complete=False), non_finite="null", max_depth=None)
     try:
         reader.run()

@@ -6,7 +6,7 @@ from typing import Any
 
 from loomconv.jsontext.places import Bytes
 
-__all__ = ["strings_in_text", "strings_in_value"]
+__all__ = ["line_breaks", "strings_in_text", "strings_in_value"]
 
 _CHUNK = 1 << 20
 
@@ -35,6 +35,11 @@ def strings_in_text(data: Bytes) -> int:
             quotes -= piece.count(b'\\"')
         position = end
     return quotes // 2
+
+
+def line_breaks(data: Bytes) -> int:
+    """The number of line feeds in a text. Read in pieces of 1 MiB, so that a map is not copied."""
+    return sum(bytes(data[start : start + _CHUNK]).count(b"\n") for start in range(0, len(data), _CHUNK))
 
 
 def strings_in_value(value: Any) -> int:

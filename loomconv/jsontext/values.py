@@ -8,10 +8,12 @@ be printed again. Such numbers are `ExactFloat`; all others are plain `int` and 
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from loomconv.errors import UsageFault
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 __all__ = ["NOTHING", "ExactFloat", "Nothing", "float_from_token", "int_from_token", "same_number"]
 
@@ -119,6 +121,8 @@ def same_number(a: object, b: object) -> bool:
 
 def _decimal(number: int | float) -> Decimal | str:
     """The exact decimal value, or the spelling where Decimal has no room for the exponent."""
+    from decimal import Decimal, InvalidOperation
+
     if isinstance(number, int):
         return Decimal(number)
     token = number.token if isinstance(number, ExactFloat) else float.__repr__(number)

@@ -105,7 +105,22 @@ class Tree:
 
     def with_edges(self, edges: EdgeTable) -> Tree:
         """The tree with other edges between the same nodes."""
-        return Tree(self.fields, self.nodes, edges, self.key_order)
+        tree = Tree(self.fields, self.nodes, edges, self.key_order)
+        if edges.links_alike(self.edges):
+            tree._take_graph(self)
+        return tree
+
+    def over(self, nodes: NodeIndex) -> Tree:
+        """The tree over an index of the same nodes in the same order; shares edges and graph."""
+        tree = Tree(self.fields, nodes, self.edges.over(nodes), self.key_order)
+        tree._take_graph(self)
+        return tree
+
+    def _take_graph(self, other: Tree) -> None:
+        """Share the graph of a tree with the same nodes and links, if it is made."""
+        if other._graph_edges == (other.edges, len(other.edges), len(other.nodes)):
+            self._graph = other._graph
+            self._graph_edges = (self.edges, len(self.edges), len(self.nodes))
 
     def __repr__(self) -> str:
         return f"<Tree {self.id!r}: {len(self.nodes)} nodes, {len(self.edges)} edges>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast, overload
 
 import msgspec
@@ -79,6 +80,30 @@ class _PlainEdge(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _decode_plain = msgspec.json.Decoder(_PlainEdge).decode
+_decode_plain_list = msgspec.json.Decoder(list[_PlainEdge]).decode
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+# So many edges are decoded at once.
+_BATCH = 256
+
+
+def _with_plain_edges(
+    edges: Iterable[Edge | msgspec.Raw | bytes],
+) -> Iterator[tuple[msgspec.Raw | bytes, _PlainEdge | None]]:
+    """The edges as bytes, each with what it is if it is a plain one."""
+    rest = iter(edges)
+    while batch := list(islice(rest, _BATCH)):
+        blocks = [each if type(each) is msgspec.Raw or type(each) is bytes else jsontext.encode(each) for each in batch]
+        try:
+            yield from zip(blocks, _decode_plain_list(b"[%b]" % b",".join(blocks)), strict=True)
+        except _REFUSED:
+            yield from ((block, _plain_edge(block)) for block in blocks)
+
+
+def _plain_edge(block: msgspec.Raw | bytes) -> _PlainEdge | None:
+    try:
+        return _decode_plain(block)
+    except _REFUSED:
+        return None
 
 
 class EdgeTable(Sequence[Edge]):
@@ -133,6 +158,14 @@ class EdgeTable(Sequence[Edge]):
         self.kinds.append(CONTINUATION)
         self.forms.append(form)
 
+    def extend_plain(self, parents: array[int], targets: array[int]) -> None:
+        """Append many plain parent → child edges between ordinals: `add` for each pair."""
+        self._blocks += [None] * len(targets)
+        self.parents += parents
+        self.targets += targets
+        self.kinds += bytes([CONTINUATION]) * len(targets)
+        self.forms += bytes(len(targets))
+
     def add_claim(self, parent: str, child: str) -> None:
         """Append the edge that a node's pointer to its parent claims, one of them not being there."""
         self.claims.add(len(self._blocks))
@@ -149,19 +182,16 @@ class EdgeTable(Sequence[Edge]):
 
     def extend(self, edges: Iterable[Edge | msgspec.Raw | bytes]) -> None:
         """Append many edges, decoded or as bytes; about 1 µs for an ordinary one."""
-        ordinal, decode = self.nodes.ordinals.get, _decode_plain
+        ordinal = self.nodes.ordinals.get
         add_block, add_hash = self._blocks.append, self._id_hashes.append
         add_parent, add_target = self.parents.append, self.targets.append
         add_kind, add_form = self.kinds.append, self.forms.append
         strings, unset = 0, msgspec.UNSET
-        for item in edges:
-            block = item if type(item) is msgspec.Raw or type(item) is bytes else jsontext.encode(item)
-            try:
-                edge = decode(block)
-                (source,) = edge.sources
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+        for block, edge in _with_plain_edges(edges):
+            if edge is None or len(edge.sources) != 1:
                 self._append_value(jsontext.decode(block), block)
                 continue
+            source = edge.sources[0]
             parent, target = ordinal(source.nodeId, -1), ordinal(edge.targetNodeId, -1)
             form, kind = 0, CONTINUATION if edge.type == "continuation" else ANNOTATION
             strings += 7
@@ -256,6 +286,16 @@ class EdgeTable(Sequence[Edge]):
     def sources(self, position: int) -> tuple[int, ...]:
         """Ordinals of all sources, in edge order; `-1` for one that is not a node."""
         return self.more_sources.get(position) or (self.parents[position],)
+
+    def links_alike(self, other: EdgeTable) -> bool:
+        """Whether it is plain that both tables link the same ordinals in the same order, each child to one parent."""
+        return (
+            not self.more_sources
+            and not other.more_sources
+            and self.kinds == other.kinds
+            and self.parents == other.parents
+            and self.targets == other.targets
+        )
 
     def ids_may_clash(self) -> bool:
         """Whether an edge's id may be taken by a node or another edge, or be no id (A2); rarely a false alarm."""

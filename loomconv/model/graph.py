@@ -16,13 +16,13 @@ class Graph:
     """A read-only view of the continuation edges as they were when the view was made.
 
     Nodes are ordinals here (positions in `tree.nodes.ids`); `Tree.graph` hands one out, and its methods `parent_of`,
-    `children_of` and `path_to` speak ids. Making the view costs a sort of the edges (about 0.5 µs an edge).
+    `children_of` and `path_to` speak ids. Who first asks for children pays a sort of the edges (about 0.5 µs an edge).
 
     `parent[i]` is the ordinal of the node's parent or -1: the acting source of the *first* continuation edge in array
     order that points at it (OL2-4.1-oneparent-strict, OL2-4.4-strictparent).
     """
 
-    __slots__ = ("_children", "_ids", "_ordinals", "_starts", "has_hyperedges", "incoming", "parent")
+    __slots__ = ("_arranged", "_ids", "_links", "_ordinals", "has_hyperedges", "incoming", "parent")
 
     def __init__(self, edges: EdgeTable) -> None:
         self._ids: Sequence[str] = edges.nodes.ids
@@ -35,19 +35,30 @@ class Graph:
         self._link(edges, count)
 
     def _link(self, edges: EdgeTable, count: int) -> None:
-        if edges.more_sources or edges.kinds.count(CONTINUATION) != len(edges):
+        if edges.kinds.count(CONTINUATION) != len(edges):
             sources, targets = self._link_odd(edges)
         else:
-            sources, targets = edges.parents, edges.targets
+            # Copies, since the table may grow.
+            sources, targets = _with_more_sources(edges) if edges.more_sources else (edges.parents[:], edges.targets[:])
             self._link_plain(edges, count)
-        # A stable sort by source keeps the sibling order; counting gives each node's share.
-        order = sorted(range(len(sources)), key=sources.__getitem__)
-        self._children = array("q", map(targets.__getitem__, order))
-        shares = Counter(sources)
-        self._starts = array("q", accumulate(map(shares.get, range(count), repeat(0)), initial=0))
+        self._links: tuple[array[int], array[int]] | None = (sources, targets)
+        self._arranged = (array("q"), array("q"))
+
+    def _children_and_starts(self) -> tuple[array[int], array[int]]:
+        """All children, those of one node together, and where those of each node begin; made when first asked for."""
+        if self._links is not None:
+            sources, targets = self._links
+            # A stable sort by source keeps the sibling order; counting gives each node's share.
+            order = sorted(range(len(sources)), key=sources.__getitem__)
+            children = array("q", map(targets.__getitem__, order))
+            shares = Counter(sources)
+            count = range(len(self._ids))
+            self._arranged = children, array("q", accumulate(map(shares.get, count, repeat(0)), initial=0))
+            self._links = None
+        return self._arranged
 
     def _link_plain(self, edges: EdgeTable, count: int) -> None:
-        """Parents where every edge has one source and is a continuation; the first edge into a node wins."""
+        """Parents where every edge is a continuation; the first edge into a node wins."""
         first = dict(zip(reversed(edges.targets), reversed(edges.parents), strict=True))
         self.parent = array("q", map(first.get, range(count), repeat(-1)))
         incoming = Counter(edges.targets)
@@ -76,18 +87,21 @@ class Graph:
 
     def children(self, ordinal: int) -> array[int]:
         """Ordinals of the node's children in sibling order, those of its hyperedges included."""
-        return self._children[self._starts[ordinal] : self._starts[ordinal + 1]]
+        children, starts = self._children_and_starts()
+        return children[starts[ordinal] : starts[ordinal + 1]]
 
     def child_count(self, ordinal: int) -> int:
         """How many children the node has."""
-        return self._starts[ordinal + 1] - self._starts[ordinal]
+        starts = self._children_and_starts()[1]
+        return starts[ordinal + 1] - starts[ordinal]
 
     def links(self) -> array[int]:
         """The target of every link between a source and a target, in no particular order."""
-        return self._children
+        return self._children_and_starts()[0]
 
     def walk(self, roots: Sequence[int]) -> Iterator[int]:
         """Ordinals reachable from the roots, parents before children, siblings in order; each once."""
+        children, starts = self._children_and_starts()
         seen = bytearray(len(self._ids))
         stack = list(reversed(roots))
         while stack:
@@ -96,9 +110,9 @@ class Graph:
                 continue
             seen[ordinal] = 1
             yield ordinal
-            start, end = self._starts[ordinal], self._starts[ordinal + 1]
+            start, end = starts[ordinal], starts[ordinal + 1]
             if start != end:
-                stack.extend(reversed(self._children[start:end]))
+                stack.extend(reversed(children[start:end]))
 
     def depths(self, roots: Sequence[int]) -> array[int]:
         """Depth of each node (a root has 1, an unreachable node 0), by first parent."""
@@ -138,7 +152,7 @@ class Graph:
     def on_or_behind_rings(self) -> set[int]:
         """Ordinals that cannot be reached in topological order: members of rings and what hangs below them."""
         waiting = [0] * len(self._ids)
-        for child in self._children:
+        for child in self.links():
             waiting[child] += 1
         ready = [ordinal for ordinal, count in enumerate(waiting) if not count]
         placed = 0
@@ -166,3 +180,17 @@ class Graph:
     def path_to(self, node_id: str) -> list[str]:
         """Ids from the root down to the node."""
         return [self._ids[ordinal] for ordinal in self.path(self._ordinals[node_id])]
+
+
+def _with_more_sources(edges: EdgeTable) -> tuple[array[int], array[int]]:
+    """The links between each source and its target; a child counts under every source that it has (A31)."""
+    sources, targets = array("q"), array("q")
+    start = 0
+    for position in sorted(edges.more_sources):
+        sources += edges.parents[start:position]
+        targets += edges.targets[start:position]
+        own = dict.fromkeys(edges.sources(position))
+        sources.extend(own)
+        targets.extend([edges.targets[position]] * len(own))
+        start = position + 1
+    return sources + edges.parents[start:], targets + edges.targets[start:]

@@ -5,12 +5,23 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["EPOCH_2001", "format_ms", "has_zone", "looks_like_time", "parse_iso", "to_ms", "utc"]
+__all__ = [
+    "EPOCH_2001",
+    "format_ms",
+    "has_zone",
+    "is_usual_time",
+    "looks_like_time",
+    "ms_of",
+    "parse_iso",
+    "to_ms",
+    "utc",
+]
 
 # Seconds from 1970-01-01 to 2001-01-01, the reference date of Swift (openloom-1 dossier §2).
 EPOCH_2001 = 978_307_200
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,12}))?)?\s?([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII
 )
@@ -62,7 +73,17 @@ def has_zone(text: str) -> bool:
 def to_ms(text: str) -> int | None:
     """Milliseconds since 1970 of an ISO time with a zone, cut (not rounded); None when it is none."""
     parsed = parse_iso(text)
-    return None if parsed is None else (parsed[0] - _EPOCH) // timedelta(milliseconds=1)
+    return None if parsed is None else ms_of(parsed[0])
+
+
+def ms_of(moment: datetime) -> int:
+    """Whole milliseconds from 1970 to a moment."""
+    return (moment - _EPOCH) // _MILLISECOND
+
+
+def is_usual_time(text: str) -> bool:
+    """Whether the text has the shape of a time as it is written here, or that with `.000`; its date may be none."""
+    return _USUAL.fullmatch(text) is not None
 
 
 def format_ms(milliseconds: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from loomconv.report.shown import looks_secret
@@ -31,13 +32,29 @@ _NAMES = frozenset(
 _HOLDERS_OF_EVIDENCE = frozenset({"residue", "node", "original"})
 
 
-def _is_secret(key: str, value: Any) -> bool:
-    if not isinstance(value, str) or not value.strip():
-        return False
-    if looks_secret(value.strip()):
-        return True
+_CONTAINERS = (dict, list)
+# Shorter texts have the shape of no key, and longer names are not worth remembering.
+_SHORTEST = 15
+_LONGEST_REMEMBERED = 64
+
+
+def _is_secret(key: str, value: str) -> bool:
+    text = value.strip()
+    return bool(text) and ((len(text) >= _SHORTEST and looks_secret(text)) or _names_secret(key))
+
+
+def _names_secret(key: str) -> bool:
+    """Whether what stands under the key is a secret by its name."""
+    return _has_secret_name(key) if len(key) > _LONGEST_REMEMBERED else _remembered_name(key)
+
+
+def _has_secret_name(key: str) -> bool:
     name = key.lower().replace("_", "").replace("-", "").replace(" ", "").removesuffix("s")
     return name in _NAMES or name.endswith(_NAME_ENDS)
+
+
+# Nodes have the same keys over and over.
+_remembered_name = lru_cache(maxsize=1024)(_has_secret_name)
 
 
 def drop_secrets(value: Any, *, keep: bool = False) -> tuple[Any, list[str]]:
@@ -52,22 +69,23 @@ def drop_secrets(value: Any, *, keep: bool = False) -> tuple[Any, list[str]]:
         current, trail = stack.pop()
         if isinstance(current, dict):
             for key, item in current.items():
-                if looks_secret(key.strip()):
+                if len(key) >= _SHORTEST and looks_secret(key.strip()):
                     places.append(_unroll((trail, key)))
-                elif isinstance(item, dict | list):
+                elif isinstance(item, str):
+                    if _is_secret(key, item):
+                        places.append(_unroll((trail, key)))
+                elif isinstance(item, _CONTAINERS):
                     evidence = key == "generation" and trail is not None and trail[1] in _HOLDERS_OF_EVIDENCE
                     if item and not evidence:
                         stack.append((item, (trail, key)))
-                elif _is_secret(key, item):
-                    places.append(_unroll((trail, key)))
         elif isinstance(current, list):
             name = trail[1] if trail is not None else ""
             for position, item in enumerate(current):
-                if isinstance(item, dict | list):
-                    if item:
-                        stack.append((item, (trail, position)))
-                elif _is_secret(name if isinstance(name, str) else "", item):
-                    places.append(_unroll((trail, position)))
+                if isinstance(item, str):
+                    if _is_secret(name if isinstance(name, str) else "", item):
+                        places.append(_unroll((trail, position)))
+                elif item and isinstance(item, _CONTAINERS):
+                    stack.append((item, (trail, position)))
     if not places:
         return value, []
     # Where two places part they are in one container, so that only like steps are compared.

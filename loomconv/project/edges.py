@@ -28,6 +28,9 @@ def simple_edges(tree: Tree) -> EdgeTable:
     """The plain parent → child edges of a strict tree: each node keeps its first parent, in the same array order."""
     edges, parent = tree.edges, tree.graph.parent
     table = EdgeTable(tree.nodes)
+    if edges.kinds.count(CONTINUATION) == len(edges) and max(tree.graph.incoming, default=0) < 2:
+        table.extend_plain(edges.parents, edges.targets)
+        return table
     seen = bytearray(len(tree.nodes))
     for kind, source, target in zip(edges.kinds, edges.parents, edges.targets, strict=True):
         if kind == CONTINUATION and parent[target] == source and not seen[target]:

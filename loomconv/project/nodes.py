@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, cast
 
 from loomconv.capabilities import ANY, Capabilities
 from loomconv.media.blocks import stand_in
-from loomconv.model.times import format_ms, parse_iso, to_ms
+from loomconv.model.times import format_ms, is_usual_time, ms_of, parse_iso
 from loomconv.model.types import Node
 from loomconv.project.residue import attach
-from loomconv.report import Report
+from loomconv.report import Report, Severity
 
-__all__ = ["NODE_KEYS", "NodeProjector", "fitted_text", "fitted_time"]
+__all__ = ["NODE_KEYS", "STEPS", "Fit", "NodeProjector", "fitted_text", "fitted_time", "relevant_steps"]
 
 # Keys of a node that the specification knows (openloom-2 dossier §4).
 NODE_KEYS = frozenset({"id", "content", "author", "createdAt", "editedFrom", "meta", "generation", "extensions"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_PLANS = 256
 
 
 @dataclass(slots=True)
@@ -27,9 +28,9 @@ class Fit:
 
     capabilities: Capabilities
     separator: str
+    losses: list[tuple[str, str, str, Any]]
     # Whether the node is a note that is written as a child of what it is about.
     is_note: bool = False
-    losses: list[tuple[str, str, str, Any]] = field(default_factory=list)
 
     def lose(self, code: str, message: str, pointer: str, value: Any) -> None:
         """Note one thing that the target cannot hold."""
@@ -55,22 +56,29 @@ class NodeProjector:
         tree: str,
         keep: bool,
         separator: str = "",
-        notes: Container[str] = (),
+        notes: Collection[str] = (),
     ) -> None:
         self.capabilities = capabilities
         self.report = report
         self.tree = tree
-        self.separator = separator
         self.notes = notes
         self.keep = keep and "node" in capabilities.unknown_keys
         self._reported: set[str] = set()
+        self._fit = Fit(capabilities, separator, [])
+        # The steps that can have anything to do with a node that has these keys; the same few over and over.
+        self._plans: dict[tuple[str, ...], tuple[Step, ...]] = {}
 
     def __call__(self, node_id: str, node: Node) -> Node:
         """The node as the target can hold it; the very same object when it fits."""
         source = current = cast("dict[str, Any]", node)
-        fit = Fit(self.capabilities, self.separator, node_id in self.notes)
+        keys = tuple(source)
+        fit = self._fit
+        if fit.losses:
+            fit.losses = []
+        if self.notes:
+            fit.is_note = node_id in self.notes
         changes: dict[str, Any] = {}
-        for step in STEPS:
+        for step in STEPS if None in source.values() else self._plans.get(keys) or self._planned(keys):
             changed = step(current, fit)
             if changed:
                 changes.update(changed)
@@ -81,21 +89,25 @@ class NodeProjector:
         if not changes:
             return node
         if fit.losses and node_id not in self._reported:
-            self._reported.add(node_id)
-            for code, message, pointer, value in fit.losses:
-                self.report.add(
-                    code,
-                    message,
-                    tree=self.tree,
-                    node=node_id,
-                    pointer=pointer,
-                    value=value,
-                    severity=None if self.keep else "warning",
-                )
+            self._report(node_id, fit)
         if self.keep:
             taken = {key: source[key] for key in changes if key in source and (key != "extensions" or not source[key])}
             current = attach(current, taken, [key for key in changes if key not in source])
         return cast(Node, current)
+
+    def _planned(self, keys: tuple[str, ...]) -> tuple[Step, ...]:
+        if len(self._plans) >= _MOST_PLANS:
+            self._plans.clear()
+        plan = self._plans[keys] = relevant_steps(keys, self.capabilities)
+        return plan
+
+    def _report(self, node_id: str, fit: Fit) -> None:
+        self._reported.add(node_id)
+        severity: Severity | None = None if self.keep else "warning"
+        for code, message, pointer, value in fit.losses:
+            self.report.add(
+                code, message, tree=self.tree, node=node_id, pointer=pointer, value=value, severity=severity
+            )
 
 
 def _fit_blocks(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
@@ -217,11 +229,17 @@ def _fit_time(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
 
 def fitted_time(text: str, unit: str) -> tuple[str | None, bool]:
     """A time in UTC as fine as the unit (second or millisecond) allows, and whether it is the very same moment."""
-    parsed, milliseconds = parse_iso(text), to_ms(text)
-    if parsed is None or milliseconds is None:
+    parsed = parse_iso(text)
+    if parsed is None:
         return None, False
+    if is_usual_time(text):
+        # Spelled as it would be written, but for digits that are cut off or say nothing.
+        exact = len(text) == 20 or text[19:23] == ".000"
+        return (text if unit != "second" and not exact else f"{text[:19]}Z"), exact or unit != "second"
+    moment, finer = parsed
+    milliseconds = ms_of(moment)
     whole = milliseconds - milliseconds % 1000 if unit == "second" else milliseconds
-    return format_ms(whole), whole == milliseconds and not parsed[1]
+    return format_ms(whole), whole == milliseconds and not finer
 
 
 def _fit_lineage(node: dict[str, Any], fit: Fit) -> dict[str, Any]:
@@ -328,3 +346,33 @@ STEPS: tuple[Step, ...] = (
     _fit_unknown,
     _fit_extensions,
 )
+# Steps that have nothing to do unless a node has this key.
+_KEY_OF_STEP: dict[Step, str] = {
+    _fit_time: "createdAt",
+    _fit_lineage: "editedFrom",
+    _fit_meta: "meta",
+    _fit_generation: "generation",
+    _fit_extensions: "extensions",
+}
+
+
+def relevant_steps(keys: Collection[str], capabilities: Capabilities) -> tuple[Step, ...]:
+    """Those of `STEPS`, in their order, that may change a node which has these keys, and null under none of them."""
+    idle = {step for step, key in _KEY_OF_STEP.items() if key not in keys}
+    if NODE_KEYS.issuperset(keys):
+        idle.add(_fit_unknown)
+    if capabilities.lone_surrogates and capabilities.nul:
+        idle.add(_fit_characters)
+    if capabilities.node_times == "exact":
+        idle.add(_fit_time)
+    if capabilities.edit_lineage:
+        idle.add(_fit_lineage)
+    if capabilities.meta == ANY and capabilities.ratings == "any":
+        idle.add(_fit_meta)
+    if capabilities.note_tag is None:
+        idle.add(_fit_note)
+    if capabilities.generation == ANY:
+        idle.add(_fit_generation)
+    if "node" in capabilities.unknown_keys:
+        idle.add(_fit_extensions)
+    return tuple(step for step in STEPS if step not in idle)

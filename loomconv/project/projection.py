@@ -158,8 +158,7 @@ class _Projection:
         projector = NodeProjector(
             self.capabilities, self.report, tree=tree.id, keep=self.keep, separator=separator, notes=held.keys()
         )
-        nodes = projected.nodes.transformed(projector)
-        projected = Tree(projected.fields, nodes, projected.edges.over(nodes), projected.key_order)
+        projected = projected.over(projected.nodes.transformed(projector))
         if self.capabilities.roots == "one" and len(projected.roots) > 1:
             if projected.listed_roots != projected.roots:
                 taken.setdefault("rootNodeIds", projected.listed_roots)
@@ -262,11 +261,15 @@ class _Projection:
         """One finding for each thing about an edge that a strict tree cannot hold."""
         edges, incoming, ids = tree.edges, tree.graph.incoming, tree.nodes.ids
         seen = bytearray(len(ids))
+        own_ids = 0
         for position, (kind, form, target) in enumerate(zip(edges.kinds, edges.forms, edges.targets, strict=True)):
             first = kind == CONTINUATION and not seen[target]
             if kind == CONTINUATION:
                 seen[target] = 1
             if not form & ODD and first:
+                continue
+            if form & OWN_ID and first and self.report.is_full("loss.edge-detail"):
+                own_ids += 1
                 continue
             where = {"tree": tree.id, "node": ids[target], "pointer": f"/edges/{position}"}
             if form & OWN_ID and first:
@@ -311,6 +314,8 @@ class _Projection:
                     value=details,
                     **where,
                 )
+
+        self.report.add_counted("loss.edge-detail", own_ids, None if self.keep_tree else "warning")
 
     def without_notes(self, projected: Tree, tree: Tree) -> tuple[Tree, list[dict[str, Any]]]:
         """A tree without the notes that only an annotation reaches, and those notes."""

@@ -30,7 +30,20 @@ def digest(value: Any) -> str | None:
     """
     if value is None:
         return None
-    return hashlib.sha256(jsontext.encode(_sorted(value, 8))).hexdigest()[:16]
+    text = _plain_text(value)
+    return hashlib.sha256(jsontext.encode(_sorted(value, 8)) if text is None else text).hexdigest()[:16]
+
+
+def _plain_text(value: Any) -> bytes | None:
+    """The same text for a string and for an object of nothing but strings, which most values are; None for others."""
+    if type(value) is str:
+        return jsontext.encode_plain(value)
+    if type(value) is not dict:
+        return None
+    for each in value.values():
+        if type(each) is not str:
+            return None
+    return jsontext.encode_plain({key: value[key] for key in sorted(value)} if len(value) > 1 else value)
 
 
 def _sorted(value: Any, levels: int) -> Any:

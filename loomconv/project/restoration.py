@@ -122,8 +122,7 @@ def _restore_tree(tree: Tree, report: Report, mend: Mend) -> Tree:
         notes |= held | {tree.nodes.ids[ordinal] for ordinal in tree.attached_notes()}
     if notes and "residue" in found:
         tree.fields["rootNodeIds"] = _with_listed_notes(tree.listed_roots, found["residue"], notes)
-    restored = tree.nodes.transformed(_NodeRestorer(tree.id, report, mend))
-    return Tree(tree.fields, restored, tree.edges.over(restored), tree.key_order)
+    return tree.over(tree.nodes.transformed(_NodeRestorer(tree.id, report, mend)))
 
 
 def _put_back_structure(tree: Tree, found: dict[str, Any], report: Report, mend: Mend) -> tuple[Tree, set[str]]:

@@ -57,6 +57,8 @@ def mend_node(node_id: str, node: Node, report: Report) -> Node:
     What had to be changed is reported and kept under `extensions.loomconv.original`. Unknown keys, unknown values of
     reserved positions and `generation` are never touched (OL2-A-preserve, OL2-5-verbatim).
     """
+    if _is_plainly_sound(node_id, node):
+        return node
     mender = _Mender(node_id, node, report)
     if node.get("id") != node_id:
         _mend_id(mender)
@@ -78,6 +80,29 @@ def mend_node(node_id: str, node: Node, report: Report) -> Node:
         mender.found("read.bad-value", "extensions is not an object; it was kept aside.", "/extensions")
         mender.put("extensions", None)
     return mender.finish()
+
+
+def _is_plainly_sound(node_id: str, node: Node) -> bool:
+    """Whether a node has one text, an author with a role, a proper time or none, no `meta`, and no other type wrong.
+
+    Most nodes are like that. What this passes needs no mending; what it does not pass may need none either.
+    """
+    content: Any = node.get("content")
+    if node.get("id") != node_id or type(content) is not list or len(content) != 1 or "meta" in node:
+        return False
+    block, author, created = content[0], node.get("author"), node.get("createdAt")
+    if type(block) is not dict or block.get("type") != "text" or type(block.get("text")) is not str:
+        return False
+    if type(author) is not dict or type(author.get("role")) is not str:
+        return False
+    if created is not None and (type(created) is not str or parse_iso(created) is None):
+        return False
+    generation, extensions, edited = node.get("generation"), node.get("extensions"), node.get("editedFrom")
+    return (
+        (generation is None or type(generation) is dict)
+        and (extensions is None or type(extensions) is dict)
+        and (edited is None or type(edited) is str)
+    )
 
 
 def _mend_id(mender: _Mender) -> None:

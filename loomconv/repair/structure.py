@@ -303,7 +303,10 @@ class _TreeRepair:
 
 def _leads_forward(tree: Tree) -> bool:
     """Whether every link leads forward in the file, so that there can be no ring."""
-    return not tree.edges.more_sources and all(map(lt, tree.edges.parents, tree.edges.targets))
+    edges = tree.edges
+    return all(map(lt, edges.parents, edges.targets)) and all(
+        max(sources) < edges.targets[position] for position, sources in edges.more_sources.items()
+    )
 
 
 def _closing_links(starts: dict[int, None], links: dict[int, list[tuple[int, int]]]) -> list[int]:

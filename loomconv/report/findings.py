@@ -80,6 +80,16 @@ class Report:
         for observe in self.observers:
             observe(finding)
 
+    def is_full(self, code: str) -> bool:
+        """Whether further findings of a code are counted only."""
+        return self.limit is not None and self.codes[code] >= self.limit
+
+    def add_counted(self, code: str, number: int, severity: Severity | None = None) -> None:
+        """Record so many events of a code of which no more are kept one by one (`is_full`): `add` for each of them."""
+        if number:
+            self.codes[code] += number
+            self.severities[severity or self.vocabulary[code].severity] += number
+
     def declare(self, codes: Mapping[str, Code]) -> None:
         """Take a format's own codes into the vocabulary."""
         self.vocabulary.update(codes)

@@ -6,7 +6,9 @@ no object has a key twice; any other text is read exactly, and no node counts as
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -19,7 +21,15 @@ from loomconv.storage.source import Source
 from loomconv_plugins.openloom_1.bookmarks import copy_difference
 from loomconv_plugins.openloom_1.links import Claims
 from loomconv_plugins.openloom_1.shape import MISSING, NODE_KEYS
-from loomconv_plugins.openloom_1.strict import has_strings, plain_extensions, plain_node, plain_strings
+from loomconv_plugins.openloom_1.strict import (
+    PlainNode,
+    has_strings,
+    plain_extensions,
+    plain_node,
+    plain_nodes,
+    plain_strings,
+    unknown_members,
+)
 
 __all__ = ["Intake", "take_apart"]
 
@@ -30,8 +40,8 @@ class Intake:
 
     `fields` is the top of the file without nodes and bookmarks. `blocks` are the bytes of the plain nodes, `values` the
     values of all others, by id; `claims` has all nodes in file order. `extended` are the plain nodes with `extensions`,
-    `null_parents` those with a parent of null, `flagged` all bookmarked nodes. `copies` is the map of bookmarks, or
-    what stands in its place; plain copies are bytes, too.
+    `with_more` those with unknown keys, `null_parents` those with a parent of null, `flagged` all bookmarked nodes.
+    `copies` is the map of bookmarks, or what stands in its place; plain copies are bytes, too.
     """
 
     fields: dict[str, Any]
@@ -40,6 +50,7 @@ class Intake:
     blocks: dict[str, Raw] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     extended: set[str] = field(default_factory=set)
+    with_more: set[str] = field(default_factory=set)
     null_parents: set[str] = field(default_factory=set)
     flagged: set[str] = field(default_factory=set)
 
@@ -101,6 +112,8 @@ class _Top(msgspec.Struct, forbid_unknown_fields=True):
     extensions: Raw | UnsetType = UNSET
 
 
+# So many nodes are decoded at once.
+_BATCH = 256
 _TOP = msgspec.json.Decoder(_Top)
 _BLOCKS = msgspec.json.Decoder(dict[str, Raw])
 
@@ -188,29 +201,44 @@ def _take_nodes(intake: Intake, nodes: dict[str, Raw]) -> int:
     """Take in the nodes; the size of their map if it has no white space."""
     claims, blocks, flagged = intake.claims, intake.blocks, intake.flagged
     add_parent, add_children, remember = claims.parents.append, claims.children.append, claims.remembered.append
+    # Each id names the node's own one instead of being kept a second, third and fourth time.
+    own_ids = dict(zip(claims.ids, claims.ids, strict=True))
+    own_id = own_ids.get
     size = 1 if nodes else 2
-    for node_id, block in nodes.items():
+    for node_id, block, node in _with_plain_nodes(nodes):
         text = bytes(block)
         size += len(text) + 4 + len(node_id if node_id.isascii() else node_id.encode())
-        node = plain_node(node_id, block)
         strings = 0 if node is None else plain_strings(node)
         if node is not None and node.extensions is not UNSET:
             extensions = plain_extensions(node)
             strings = 0 if extensions is None else strings + 1 + jsontext.strings_in_value(extensions)
             intake.extended.add(node_id)
+        elif node is not None and not has_strings(text, strings):
+            unknown = unknown_members(node, block)
+            strings = 0 if unknown is None else strings + jsontext.strings_in_value(unknown)
+            intake.with_more.add(node_id)
         if node is None or not strings or not has_strings(text, strings):
+            intake.with_more.discard(node_id)
             intake.add_value(node_id, _load(block))
             continue
         blocks[node_id] = block
         parent, remembered = node.parentId, node.rememberedChildId
         if parent is None:
             intake.null_parents.add(node_id)
-        add_parent(None if parent is UNSET else parent)
-        add_children(node.childrenIds)
-        remember(MISSING if remembered is UNSET else remembered)
+        add_parent(None if parent is UNSET or parent is None else own_id(parent, parent))
+        add_children([own_id(child, child) for child in node.childrenIds])
+        remember(MISSING if remembered is UNSET else remembered and own_id(remembered, remembered))
         if node.isBookmarked is True:
             flagged.add(node_id)
     return size
+
+
+def _with_plain_nodes(nodes: dict[str, Raw]) -> Iterator[tuple[str, Raw, PlainNode | None]]:
+    """The entries of the map of nodes, each with the plain node that it is, if it is one."""
+    entries = iter(nodes.items())
+    while batch := list(islice(entries, _BATCH)):
+        for (node_id, block), node in zip(batch, plain_nodes(batch), strict=True):
+            yield node_id, block, node
 
 
 # -- the exact way ---------------------------------------------------------------------------------------------

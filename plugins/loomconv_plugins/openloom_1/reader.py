@@ -58,7 +58,7 @@ class _Reading:
         current = self._current(roots)
         self._remember(current)
         bookmarks, disagreeing = self._bookmarks()
-        decode = node_decoder(self.remembered)
+        decode = node_decoder(self.remembered, self.intake.with_more)
         builder = self.context.builder(decoder=decode)
         setting = Setting(None, bookmarks, self.zone)
         blocks, extended, add_block = self.intake.blocks, self.intake.extended, builder.add_block

@@ -8,7 +8,7 @@ but the mark of a time that is none. Everything else is read key by key (`node_v
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, cast
 
 import msgspec
@@ -16,11 +16,21 @@ from msgspec import UNSET, Raw, UnsetType
 
 from loomconv import jsontext
 from loomconv.model.types import Node
+from loomconv.privacy import drop_secrets
 from loomconv_plugins.openloom_1.dates import to_iso
 from loomconv_plugins.openloom_1.node_values import NO_NAMES, ROLES
-from loomconv_plugins.openloom_1.shape import NAMESPACE
+from loomconv_plugins.openloom_1.shape import NAMESPACE, NODE_KEYS
 
-__all__ = ["PlainNode", "has_strings", "node_decoder", "plain_extensions", "plain_node", "plain_strings"]
+__all__ = [
+    "PlainNode",
+    "has_strings",
+    "node_decoder",
+    "plain_extensions",
+    "plain_node",
+    "plain_nodes",
+    "plain_strings",
+    "unknown_members",
+]
 
 
 class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -42,6 +52,7 @@ class PlainNode(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _decode: Callable[[Raw | bytes], PlainNode] = msgspec.json.Decoder(PlainNode).decode
 # From 2001 to 2048, to the microsecond, spelled as Python and Swift spell it (or with the `.0` of Python).
 _is_plain_time = re.compile(rb"0|(?:[1-9][0-9]{0,8}|1[0-4][0-9]{8})(?:\.[0-9]{0,5}[1-9]|\.0)?").fullmatch
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _NO_DATE: dict[str, Any] = {"createdTimeUnknown": True}
 
 
@@ -49,11 +60,61 @@ def plain_node(node_id: str, block: Raw) -> PlainNode | None:
     """The node if it is plain, else None; whether a key is there twice is for `plain_strings` to tell."""
     try:
         node = _decode(block)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _REFUSED:
         return None
-    if node.id != node_id or _is_plain_time(bytes(node.createdTime)) is None:
+    return node if _is_plain(node, node_id) else None
+
+
+def _is_plain(node: PlainNode, node_id: str) -> bool:
+    return node.id == node_id and _is_plain_time(bytes(node.createdTime)) is not None
+
+
+class _NodeWithMore(PlainNode, forbid_unknown_fields=False, gc=False):
+    """A node that may have keys which the app does not write."""
+
+
+_decode_with_more: Callable[[Raw], _NodeWithMore] = msgspec.json.Decoder(_NodeWithMore).decode
+_decode_all_with_more: Callable[[bytes], list[_NodeWithMore]] = msgspec.json.Decoder(list[_NodeWithMore]).decode
+_decode_members: Callable[[Raw], dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def plain_nodes(entries: Sequence[tuple[str, Raw]]) -> Iterator[PlainNode | None]:
+    """Nodes as `plain_node` gives them, in one go where that can be; but they may have unknown keys besides.
+
+    `plain_strings` tells whether they have.
+    """
+    try:
+        nodes: Iterable[PlainNode | None] = _decode_all_with_more(b"[%b]" % b",".join([block for _, block in entries]))
+    except _REFUSED:
+        nodes = map(_node_with_more, (block for _, block in entries))
+    for (node_id, _), node in zip(entries, nodes, strict=True):
+        yield node if node is not None and _is_plain(node, node_id) else None
+
+
+def _node_with_more(block: Raw) -> PlainNode | None:
+    try:
+        return _decode_with_more(block)
+    except _REFUSED:
         return None
-    return node
+
+
+def unknown_members(node: PlainNode, block: Raw) -> dict[str, Any] | None:
+    """The unknown keys of a node that is plain but for these; None if it has to be read carefully.
+
+    That is so for one with `extensions`, with a secret, or with values that only the exact reader takes.
+    """
+    if node.extensions is not UNSET:
+        return None
+    unknown: dict[str, Any] = {}
+    for key, value in _decode_members(block).items():
+        if key not in NODE_KEYS:
+            loaded = jsontext.load(bytes(value))
+            if loaded.rung != "fast":
+                return None
+            unknown[key] = loaded.value
+    # Whatever of these may come to stand in the stash.
+    kept = {"unknown": unknown, "modelId": node.modelId, "bookmarkTitle": node.bookmarkTitle}
+    return None if drop_secrets(kept)[1] else unknown
 
 
 def plain_extensions(node: PlainNode) -> dict[str, Any] | None:
@@ -111,8 +172,11 @@ class _SeenNode(msgspec.Struct, gc=False):
 _see: Callable[[Raw | bytes], _SeenNode] = msgspec.json.Decoder(_SeenNode).decode
 
 
-def node_decoder(remembered: dict[str, dict[str, Any]]) -> Callable[[str, Raw], Node]:
-    """A pure decoder of plain nodes. `remembered` are parts of the stash that need the links, by id of the node."""
+def node_decoder(remembered: dict[str, dict[str, Any]], with_more: Collection[str] = ()) -> Callable[[str, Raw], Node]:
+    """A pure decoder of plain nodes. `remembered` are parts of the stash that need the links, by id of the node.
+
+    `with_more` are the nodes that have unknown keys.
+    """
 
     def decode(node_id: str, block: Raw) -> Node:
         raw = _see(block)
@@ -151,6 +215,9 @@ def node_decoder(remembered: dict[str, dict[str, Any]]) -> Callable[[str, Raw], 
             stash["rememberedChildId"] = None
         if absent:
             stash["absent"] = absent
+        if node_id in with_more:
+            members = _decode_members(block).items()
+            stash["unknown"] = {key: jsontext.decode(bytes(value)) for key, value in members if key not in NODE_KEYS}
         extensions = {} if raw.extensions is UNSET else jsontext.decode(bytes(raw.extensions))
         if NAMESPACE in extensions:
             del extensions[NAMESPACE], node["createdAt"]

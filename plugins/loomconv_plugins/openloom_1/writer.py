@@ -101,8 +101,8 @@ class _Writing:
         parents, children_of, next_of = self.graph.parent, self.graph.children, self.ahead.get
         careful = set(ids) if self.uuids else self.kept_links.keys() | self.bookmarks.differences
         out.open("nodes")
-        for ordinal, node_id in enumerate(ids):
-            node = cast("dict[str, Any]", nodes[node_id])
+        for ordinal, (node_id, each) in enumerate(zip(ids, nodes.in_order(), strict=True)):
+            node = cast("dict[str, Any]", each)
             children = [ids[child] for child in children_of(ordinal)]
             above = parents[ordinal]
             parent = ids[above] if above >= 0 else UNSET

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -15,9 +16,10 @@ from loomconv.model import Document, Tree, TreeBuilder
 from loomconv.model.edges import EdgeTable
 from loomconv.model.record import with_record
 from loomconv.model.types import Node
+from loomconv.privacy import drop_secrets
 from loomconv.report.shown import shown_value
 from loomconv.storage import Source
-from loomconv_plugins.openloom_2.probe import ordinary_strings, probe_node
+from loomconv_plugins.openloom_2.probe import ProbedNode, core_strings, has_strings, ordinary_strings, probe_nodes
 
 __all__ = ["LARGE", "read", "source_key_orders"]
 
@@ -64,6 +66,8 @@ _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 # From this size on the pass that finds the order of keys is left to the writer, which hardly ever needs it.
 LARGE = 1 << 20
+# So many nodes are decoded at once: enough to save calls, and few enough to stay in the processor's cache.
+_BATCH = 256
 _VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9A-Za-z-]{1,12}){0,3}", re.ASCII)
 
 
@@ -82,24 +86,31 @@ def read(source: Source, context: ReadContext) -> Document:
     _check_document(envelope, source, context)
     fields = {key: value for key, value in envelope.fields.items() if key != "trees"}
     document = Document(fields, [], envelope.key_order)
-    strings = 0
-    for position, tree in enumerate(envelope.trees):
-        reader = _TreeReader(context, position)
-        document.trees.append(reader.read(tree))
-        strings += reader.strings
+    readers = [_TreeReader(context, position) for position in range(len(envelope.trees))]
+    document.trees.extend(reader.read(tree) for reader, tree in zip(readers, envelope.trees, strict=True))
+    if envelope.text is not None and _is_free_of_doubles(envelope.text, readers, source.data):
+        return document
     if envelope.is_text:
-        _account_for_keys(source, document, strings, context)
+        _account_for_keys(source, document, sum(reader.strings for reader in readers), context)
     return document
 
 
 class _Envelope:
     """A document's own fields and its trees, whichever way they were decoded."""
 
-    def __init__(self, fields: dict[str, Any], trees: Any, key_order: tuple[str, ...], is_text: bool = False) -> None:
+    def __init__(
+        self,
+        fields: dict[str, Any],
+        trees: Any,
+        key_order: tuple[str, ...],
+        is_text: bool = False,
+        text: _DocumentText | None = None,
+    ) -> None:
         self.fields = fields
         self.trees: list[Any] = trees if isinstance(trees, list) else []
         self.key_order = key_order
         self.is_text = is_text
+        self.text = text
 
 
 def _fast_envelope(source: Source) -> _Envelope | None:
@@ -109,7 +120,7 @@ def _fast_envelope(source: Source) -> _Envelope | None:
             try:
                 text = _decode_document(source.data)
                 fields = _plain(text, "trees")
-                return _Envelope(fields, text.trees, (*fields, "trees"), is_text=True)
+                return _Envelope(fields, text.trees, (*fields, "trees"), is_text=True, text=text)
             except msgspec.ValidationError:
                 pass  # unknown keys or odd types: keep them, which takes another pass
         top = _decode_object(source.data)
@@ -206,6 +217,9 @@ class _TreeReader:
         self.report = context.report
         self.position = position
         self.strings = 0
+        self.edge_strings = 0
+        # Whether some node has a key twice, as far as nodes alone can tell.
+        self.doubled = False
         # Ids inside nodes that differ from the keys they stand under (A1): id → keys.
         self.aliases: dict[str, list[str]] = {}
         # What nodes say that they were edited from, to be checked when all nodes are known (A20).
@@ -277,34 +291,42 @@ class _TreeReader:
 
     def _read_nodes(self, builder: TreeBuilder, nodes: _Blocks) -> None:
         """Take the nodes that are ordinary as they are, and look closely at the others."""
-        add_block = builder.nodes.add_block
-        lineage, unset = self.lineage, msgspec.UNSET
+        self.strings += len(nodes)
+        entries = iter(nodes.items())
+        while batch := list(islice(entries, _BATCH)):
+            if type(batch[0][1]) is msgspec.Raw:
+                self._read_batch(builder, batch)
+            else:
+                for node_id, value in batch:
+                    self._look_closely(builder, node_id, value, None)
+
+    def _read_batch(self, builder: TreeBuilder, batch: list[tuple[str, msgspec.Raw]]) -> None:
+        """Take some nodes; those between two that need a close look go to the builder together."""
         # The strings of a block are counted in its text, which is exact once every block has been accounted for.
-        strings = len(nodes)
-        generations = 0
-        for node_id, block in nodes.items():
-            if type(block) is not msgspec.Raw:
-                self._look_closely(builder, node_id, block, None)
-                continue
-            text = bytes(block)
-            try:
-                node = probe_node(text)
-            except _REFUSED:
-                strings += self._look_at_block(builder, node_id, block)
-                continue
-            known = ordinary_strings(node, text) if node.id == node_id else -1
-            if known < 0:
-                # The known parts are sound; what else is there may be unknown keys, extensions, or a key twice.
-                strings += self._look_at_block(builder, node_id, block, sound=node.id == node_id)
+        strings = generations = start = 0
+        unset = msgspec.UNSET
+        for position, ((node_id, block), node) in enumerate(
+            zip(batch, probe_nodes([block for _, block in batch]), strict=True)
+        ):
+            known = -1
+            if node is not None and node.id == node_id:
+                text = bytes(block)
+                known = ordinary_strings(node, text)
+                if known < 0:
+                    known = _strings_with_more(node, block, text)
+            if known < 0 or node is None:
+                builder.nodes.extend_blocks(batch[start:position])
+                start = position + 1
+                # What the probe knows is sound; what else is there may be odd, or a key may be there twice.
+                strings += self._look_at_block(builder, node_id, block, sound=node is not None and node.id == node_id)
                 continue
             strings += known
             if node.editedFrom is not unset:
-                lineage.append((node_id, node.editedFrom))
-            if node.generation is not unset:
+                self.lineage.append((node_id, node.editedFrom))
+            if type(node.generation) is dict:
                 generations += 1
-                if b"rawResponse" in text or b"contentHash" in text:
-                    self._count_tiers(jsontext.decode(node.generation))
-            add_block(node_id, block)
+                self._count_tiers(node.generation)
+        builder.nodes.extend_blocks(batch[start:])
         self.strings += strings
         if generations:
             self.report.count("generations", generations)
@@ -323,7 +345,9 @@ class _TreeReader:
         """The close look at a node that is bytes; gives the number of its strings."""
         value = jsontext.decode(block)
         self._look_closely(builder, node_id, value, block, sound=sound)
-        return jsontext.strings_in_value(value)
+        strings = jsontext.strings_in_value(value)
+        self.doubled |= not has_strings(bytes(block), strings)
+        return strings
 
     def _look_closely(
         self, builder: TreeBuilder, node_id: str, value: Any, block: msgspec.Raw | None, *, sound: bool = False
@@ -365,6 +389,7 @@ class _TreeReader:
         if aliases:
             edges = [self._with_keys(_decoded(edge), aliases) for edge in edges]
         table.extend(edges)
+        self.edge_strings = table.strings
         self.strings += table.strings
 
     def _with_keys(self, edge: Any, aliases: dict[str, str]) -> Any:
@@ -399,6 +424,30 @@ class _TreeReader:
         self.context.touched = True
 
 
+def _strings_with_more(node: ProbedNode, block: msgspec.Raw, text: bytes) -> int:
+    """The number of strings of a node that has unknown keys or `extensions`, if nothing need be done about them.
+
+    -1 if that takes a close look: they hold a secret, `extensions` are no object, or a key may be there twice.
+    """
+    known = core_strings(node)
+    if known < 0:
+        return -1
+    beyond = _beyond_core(block)
+    if not isinstance(beyond.get("extensions"), dict | None) or drop_secrets(beyond)[1]:
+        return -1
+    known += jsontext.strings_in_value(beyond)
+    return known if has_strings(text, known) else -1
+
+
+def _beyond_core(block: msgspec.Raw) -> dict[str, Any]:
+    """What an object that the probe has passed holds besides: its `extensions`, and unknown keys."""
+    return {
+        key: jsontext.decode(bytes(value))
+        for key, value in _decode_object(block).items()
+        if key not in ProbedNode.__struct_fields__
+    }
+
+
 def _key(reference: Any, aliases: dict[str, str]) -> Any:
     """The key that a reference means."""
     return aliases.get(reference, reference) if isinstance(reference, str) else reference
@@ -409,6 +458,61 @@ def _decoded(value: Any) -> Any:
 
 
 # -- duplicate keys ------------------------------------------------------------------------------------------------
+
+
+def _is_free_of_doubles(text: _DocumentText, readers: list[_TreeReader], data: Any) -> bool:
+    """Whether it is plain that no key is there twice; saves counting all strings of the file."""
+    parts = _members_are_accounted_for(text) and all(map(_is_accounted_for, readers, text.trees))
+    return parts and _has_size_of_parts(text, data)
+
+
+def _is_accounted_for(reader: _TreeReader, tree: _TreeText) -> bool:
+    """Whether nothing in the tree has a key twice, but for the tree itself and its map of nodes."""
+    if reader.doubled or not _members_are_accounted_for(tree):
+        return False
+    edges = [] if tree.edges is msgspec.UNSET else tree.edges
+    return sum(jsontext.strings_in_text(text) for text in _joined(edges)) == reader.edge_strings
+
+
+def _members_are_accounted_for(text: Any) -> bool:
+    return all(jsontext.keys_accounted(value, jsontext.decode(value)) for value in _own_members(text).values())
+
+
+def _has_size_of_parts(text: _DocumentText, data: Any) -> bool:
+    """Whether neither the document nor a tree nor a map of nodes has a key twice: quick to say, but not of any layout.
+
+    But for line breaks the file has just the length of its parts, unless a key has overwritten another.
+    """
+    size = len('{"trees":[]}') + _size_of_members(text) + len(text.trees) - 1
+    for tree in text.trees:
+        size += len('{"nodes":{}}') + _size_of_members(tree)
+        size += _size_of_items(tree.nodes.values()) + sum(len(key.encode()) + len('"":') for key in tree.nodes)
+        if tree.edges is not msgspec.UNSET:
+            size += len(',"edges":[]') + _size_of_items(tree.edges)
+    return size == len(data) - jsontext.line_breaks(data)
+
+
+def _own_members(text: Any) -> dict[str, bytes]:
+    """The members of an envelope struct that are neither trees nor nodes nor edges, as text."""
+    members = {key: getattr(text, key) for key in text.__struct_fields__ if key not in ("trees", "nodes", "edges")}
+    return {key: bytes(value) for key, value in members.items() if value is not msgspec.UNSET}
+
+
+def _size_of_members(text: Any) -> int:
+    """Bytes of these members, each with a comma."""
+    return sum(len(key) + len('"":,') + len(value) for key, value in _own_members(text).items())
+
+
+def _size_of_items(items: Iterable[msgspec.Raw]) -> int:
+    """Bytes of items with a comma between two."""
+    return max(sum(len(text) + 1 for text in _joined(items)) - 1, 0)
+
+
+def _joined(items: Iterable[msgspec.Raw]) -> Iterator[bytes]:
+    """The items with commas between them, in pieces: quicker to measure than one by one."""
+    items = iter(items)
+    while batch := list(islice(items, _BATCH)):
+        yield b",".join(batch)
 
 
 def _account_for_keys(source: Source, document: Document, strings_in_trees: int, context: ReadContext) -> None:

@@ -168,18 +168,8 @@ class _Writer:
             self.out.add(self.layout.empty_container("{}", 3).encode())
             return
         self._open("{", 3)
-        self._entries(((jsontext.encode_plain(key), self._node_block(tree, key)) for key in tree.nodes.ids), 4)
+        self._entries(zip(map(jsontext.encode_plain, tree.nodes.ids), map(_shown, tree.nodes.blocks()), strict=True), 4)
         self._close("}", 3, lines=True)
-
-    def _node_block(self, tree: Tree, node_id: str) -> bytes | msgspec.Raw:
-        """A node's bytes; a value that was no node at all is written as what it was."""
-        block = tree.nodes.block(node_id)
-        if b'"opaque"' in bytes(block):
-            node: Any = jsontext.decode(block)
-            kept = own_record(node) if isinstance(node, dict) else {}
-            if "opaque" in kept and not node["content"]:
-                return jsontext.encode(kept["opaque"])
-        return block
 
     def _edges(self, tree: Tree) -> None:
         if not len(tree.edges):
@@ -191,7 +181,6 @@ class _Writer:
 
     def _entries(self, entries: Iterable[tuple[bytes, bytes | msgspec.Raw]], level: int) -> None:
         """Members of a map of nodes or items of a list of edges, separated as the layout says."""
-        add = self.out.add
         if self.lines:
             before, colon, between = b"\n", b":", b",\n"
         else:
@@ -200,14 +189,22 @@ class _Writer:
             between = self.layout.item_separator.encode() + before
         plain = self.layout.indent is None and self.layout == _COMPACT
         glue = before
+        pieces: list[bytes] = []
+        size = 0
         for key, block in entries:
             # A source's own bytes have their own layout, which is that of the file only if the source is at home here.
             as_it_is = self.verbatim if type(block) is msgspec.Raw else plain
             text = bytes(block) if as_it_is else self._laid_out(block, level)
             if key and not plain:
                 key = self._laid_out(key, level)
-            add(glue + key + colon + text if key else glue + text)
+            pieces += (glue, key, colon, text) if key else (glue, text)
             glue = between
+            size += len(text)
+            if size > _CHUNK:
+                self.out.add(b"".join(pieces))
+                pieces.clear()
+                size = 0
+        self.out.add(b"".join(pieces))
 
     def _laid_out(self, block: bytes | msgspec.Raw, level: int) -> bytes:
         return b"".join(jsontext.iter_exact(jsontext.decode(block), self.layout, level))
@@ -236,6 +233,16 @@ class _Writer:
 
 
 _COMPACT = jsontext.COMPACT
+
+
+def _shown(block: bytes | msgspec.Raw) -> bytes | msgspec.Raw:
+    """A node's bytes; a value that was no node at all is written as what it was."""
+    if b'"opaque"' in bytes(block):
+        node: Any = jsontext.decode(block)
+        kept = own_record(node) if isinstance(node, dict) else {}
+        if "opaque" in kept and not node["content"]:
+            return jsontext.encode(kept["opaque"])
+    return block
 
 
 def _ordered(fields: dict[str, Any], order: Iterable[str]) -> Iterator[str]:

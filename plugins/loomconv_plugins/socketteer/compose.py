@@ -44,6 +44,11 @@ class Composer:
         core = Core.of(node)
         base = self.forms.base_entry(core, node_id)
         base.update(parent)
+        if not stash and not self.shared and (plain_mark := self.forms.plain_mark(core, base, node_id)) is not None:
+            extensions = node.get("extensions")
+            if plain_mark or extensions is not None:
+                self._put_carrier(base, plain_mark, extensions, stash)
+            return in_order(base, NODE_ORDER)
         entry = self._with_raw_forms(base, stash, seed, node_id, has_kids) if stash or self.shared else base
         read = self.forms.read_core(entry, node_id)
         mark = self.forms.mark_of(core, read)

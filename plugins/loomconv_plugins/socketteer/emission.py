@@ -68,7 +68,9 @@ class Texts:
 
     def comma(self, level: int) -> bytes:
         """What stands between two items on a level."""
-        return self.layout.item_separator.encode() + self.line(level)
+        while level >= len(self._commas):
+            self._commas.append(self.layout.item_separator.encode() + self.line(len(self._commas)))
+        return self._commas[level]
 
     def empty(self, brackets: str, level: int) -> bytes:
         """An empty container."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +82,8 @@ class Items:
             self.orders,
             strict=forced,
         )
-        self._plan_responses()
+        # Responses are made in this order, a node's own just before the node: see `_plan`. None when all are made.
+        self._to_plan: Iterator[int] | None = tree.graph.walk(self.structure.roots)
         self.tags: dict[int, list[str]] = {}
         self.chapters: Raw = {}
         # Nodes whose texts the app takes for HTML (dossier §2.2), and places of pictures that are no files.
@@ -96,15 +98,37 @@ class Items:
         current = tree.fields.get("currentNodeId")
         self.current = tree.nodes.ordinals.get(current, -1) if isinstance(current, str) else -1
 
-    def _plan_responses(self) -> None:
-        """Make the responses that nodes call for; before any node, since one response belongs to several nodes."""
-        forms = self.composer.forms
-        for ordinal in self.tree.graph.walk(self.structure.roots):
-            node_id = self.tree.nodes.ids[ordinal]
-            node = self.tree.nodes[node_id]
-            generation = node.get("generation")
-            if generation and not forms.is_said_in_place(generation, own_stash(node)):
-                forms.make_response(Core.of(node), node_id, self.responses)
+    def plan(self) -> None:
+        """Make the responses that nodes call for, as far as that has not been done."""
+        to_plan, self._to_plan = self._to_plan, None
+        for ordinal in to_plan or ():
+            self._make_response(ordinal, self.tree.nodes[self.tree.nodes.ids[ordinal]])
+
+    def _plan(self, ordinal: int, node: Any, stash: Raw) -> None:
+        """See to it that all responses are made on which the node's entry depends.
+
+        One response may belong to several nodes, of which the first says the model. So each node's own can be made
+        just before it, as long as nodes come in walking order, none refers to what a later one may make, and none has a
+        raw form, which may refer to anything. From the first that is otherwise on all have to be made beforehand.
+        """
+        if self._to_plan is None:
+            return
+        expected = next(self._to_plan, None)
+        if expected is not None:
+            expected_node = node if expected == ordinal else self.tree.nodes[self.tree.nodes.ids[expected]]
+            self._make_response(expected, expected_node)
+        generation = node.get("generation")
+        if expected != ordinal or stash or (generation and not self._is_answered(generation, ordinal)):
+            self.plan()
+
+    def _is_answered(self, generation: Any, ordinal: int) -> bool:
+        reference = self.composer.forms.reference(generation, self.tree.nodes.ids[ordinal])
+        return self.responses.model(reference["id"]) is not None
+
+    def _make_response(self, ordinal: int, node: Any) -> None:
+        generation, node_id, forms = node.get("generation"), self.tree.nodes.ids[ordinal], self.composer.forms
+        if generation and not forms.is_said_in_place(generation, own_stash(node)):
+            forms.make_response(Core.of(node), node_id, self.responses)
 
     def opened(self, item: Item, parent: Raw | None, seed: tuple[str, int]) -> Opened:
         """What is to be written for an item; `parent` and `seed` as in `Composer.entry`, no parent at the top."""
@@ -115,6 +139,7 @@ class Items:
         node_id = self.tree.nodes.ids[item]
         node = self.tree.nodes[node_id]
         stash = own_stash(node)
+        self._plan(item, node, stash)
         kids = list(self.structure.kids(item))
         waiting = self._waiting(kids, stash["maskedHead"]) if "maskedHead" in stash else None
         if waiting is not None:

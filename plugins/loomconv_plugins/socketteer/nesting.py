@@ -52,6 +52,7 @@ class Nesting:
 
     def write_flat(self, out: Writer) -> None:
         """All nodes in one array or one a line, each with a link to its parent."""
+        self.items.plan()
         graph, ids = self.items.tree.graph, self.items.tree.nodes.ids
         link = "parentId" if self.items.stash.get("link") == "parentId" else "parent_id"
         order = range(len(ids)) if self._is_file_order() else list(graph.walk(self.items.structure.roots))

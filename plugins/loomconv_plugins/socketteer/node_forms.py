@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loomconv.model.ids import mint_ulid
+from loomconv.model.times import is_usual_time
 from loomconv_plugins.socketteer.facts import (
     EMPTY_ID,
     KIDS,
@@ -24,7 +25,7 @@ from loomconv_plugins.socketteer.facts import (
 )
 from loomconv_plugins.socketteer.raw_forms import same
 from loomconv_plugins.socketteer.responses import Responses
-from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, stamp_of
+from loomconv_plugins.socketteer.stamps import Zones, parse_stamp, proves_nothing, stamp_of
 
 __all__ = ["Core", "NodeForms", "Noter", "image_block", "is_file_image", "joined_text", "medium_of"]
 
@@ -157,6 +158,27 @@ class NodeForms:
         if core.meta is not read.meta and not same(core.meta, read.meta):
             mark["meta"] = core.meta
         if core.generation is not read.generation and not same(core.generation, read.generation):
+            mark["generation"] = core.generation
+        return mark
+
+    def plain_mark(self, core: Core, base: Raw, node_id: str) -> Raw | None:
+        """`mark_of` the core and what its base entry reads as, without reading it; None for all but plain cores.
+
+        Plain is one text, a time in the app's precision where nothing but the usual zone counts, and no `meta`.
+        """
+        content, created = core.content, core.created
+        if core.meta is not None or len(content) != 1 or list(content[0]) != ["type", "text"]:
+            return None
+        if content[0]["type"] != "text" or type(content[0]["text"]) is not str:
+            return None
+        if created is not None:
+            said_exactly = len(created) == 20 and is_usual_time(created) and "creation_timestamp" in base["meta"]
+            if not said_exactly or self.zones.usual != 0 or not proves_nothing(node_id):
+                return None
+        mark: Raw = {}
+        if core.author != {"role": ROLE_OF_SOURCE[base["meta"]["source"]]}:
+            mark["author"] = core.author
+        if core.generation is not None and not same(core.generation, self._read_generation(base, base["meta"], None)):
             mark["generation"] = core.generation
         return mark
 

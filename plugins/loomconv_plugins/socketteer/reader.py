@@ -170,7 +170,7 @@ class Reading:
             self.nobody += 1
         self._compare_with_completion(position, core)
         extensions = _extensions(others, stash, mark)
-        self.builder.add_node(node_id, _pivot_node(node_id, core, extensions))
+        self.builder.add_node(node_id, _pivot_node(node_id, core, extensions), sound=not mark and _is_in_shape(core))
 
     def _stash(self, position: int, core: Core, note: Any) -> Raw:
         """What the core does not say of the entry."""
@@ -263,6 +263,17 @@ class Reading:
 def _says_source(raw: Raw) -> bool:
     meta = raw.get("meta")
     return isinstance(meta, dict) and meta.get("source") is not None
+
+
+def _is_in_shape(core: Core) -> bool:
+    """Whether there is nothing to say of what an entry was read as: all but halves of characters, and pictures."""
+    if len(core.content) > 1:
+        return False
+    try:
+        core.content[0]["text"].encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_split(raw: Raw) -> bool:

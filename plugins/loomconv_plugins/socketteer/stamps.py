@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from loomconv.model.times import to_ms
+from loomconv.model.times import is_usual_time, parse_iso, to_ms
 
-__all__ = ["Zones", "created_at", "evidence", "parse_stamp", "parse_zone", "stamp_of", "zone_text"]
+__all__ = ["Zones", "created_at", "evidence", "parse_stamp", "parse_zone", "proves_nothing", "stamp_of", "zone_text"]
 
 # The app's form, and that of a fork (`multiloom-impl`).
-_STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)-(\d\d)\.(\d\d)\.(\d\d)", re.ASCII)
-_FORK_STAMP: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)", re.ASCII)
+_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d-\d\d\.\d\d\.\d\d", re.ASCII)
+_FORK_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
 _UUID1: Final = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-1([0-9a-f]{3})-[89ab][0-9a-f]{3}-[0-9a-f]{12}", re.I)
 _ZONE: Final = re.compile(r"([+-])(\d\d):([0-5]\d)", re.ASCII)
+_EPOCH: Final = datetime(1970, 1, 1)
 _DAYS_BEFORE_1970: Final = date(1970, 1, 1).toordinal()
 # Ticks of 100 ns from 1582-10-15, where UUIDs begin, to 1970.
 _UUID_EPOCH: Final = 0x01B21DD213814000
@@ -36,19 +37,21 @@ def parse_stamp(text: Any) -> int | None:
     return _seconds(text) if type(text) is str else None
 
 
-@lru_cache(maxsize=1024)
 def _seconds(text: str) -> int | None:
-    match = _STAMP.fullmatch(text) or _FORK_STAMP.fullmatch(text)
-    if match is None:
+    if _STAMP.fullmatch(text) is None and _FORK_STAMP.fullmatch(text) is None:
         return None
-    year, month, day, hour, minute, second = map(int, match.groups())
-    if hour > 23 or minute > 59 or second > 59:
+    if text[11:13] == "24":  # which some versions of Python take for the next day
         return None
     try:
-        days = date(year, month, day).toordinal() - _DAYS_BEFORE_1970
+        since = datetime.fromisoformat(f"{text[:10]}T{text[11:13]}:{text[14:16]}:{text[17:]}") - _EPOCH
     except ValueError:
         return None
-    return ((days * 24 + hour) * 60 + minute) * 60 + second
+    return since.days * 86400 + since.seconds
+
+
+def proves_nothing(node_id: str) -> bool:
+    """Whether it is plain that `evidence` gives nothing for this id, whatever the stamp."""
+    return len(node_id) != 36
 
 
 @lru_cache(maxsize=1024)
@@ -76,6 +79,8 @@ def created_at(stamp: int, offset: int) -> str | None:
 
 def stamp_of(created: str, offset: int) -> str | None:
     """A `createdAt` in the app's form, cut to seconds; None when it is no time or outside the years 1 to 9999."""
+    if offset == 0 and len(created) == 20 and parse_iso(created) is not None and is_usual_time(created):
+        return f"{created[:10]}-{created[11:13]}.{created[14:16]}.{created[17:19]}"
     if len(created) == 20 and created[10] == "T" and created[19] == "Z":
         seconds = parse_stamp(f"{created[:10]} {created[11:19]}")
     else:
@@ -127,7 +132,7 @@ class Zones:
     def note(self, stamp: int, node_id: str) -> None:
         """Take a node's stamp into account for `commonest`."""
         self.stamps += 1
-        offset = evidence(stamp, node_id)
+        offset = None if proves_nothing(node_id) else evidence(stamp, node_id)
         if offset is not None:
             self.counts[offset] += 1
 
@@ -139,7 +144,7 @@ class Zones:
 
     def created(self, stamp: int, node_id: str) -> str | None:
         """`createdAt` of a node with this stamp, None when nothing says in which zone it is."""
-        offset = evidence(stamp, node_id)
+        offset = None if proves_nothing(node_id) else evidence(stamp, node_id)
         if offset is None:
             offset = self.usual
         return None if offset is None else created_at(stamp, offset)

@@ -87,6 +87,7 @@ class _TreeWriting:
             nesting.write_flat(kept)
         else:
             nesting.write_list(kept)
+        items.plan()
         if TopLevel(self.tree, self.stash, items, {}).is_needed():
             return False
         kept.into(out)
@@ -104,6 +105,7 @@ class _TreeWriting:
         if streamed:
             out.write(b"{" + texts.line(1) + texts.name("root"))
         Nesting(items, texts).write_root(kept, 1)
+        items.plan()
         top = TopLevel(self.tree, self.stash, items, self._extra()).members(forced=forced)
         before, after = self._around_root(top, order)
         if not streamed:
