@@ -15,9 +15,9 @@ import click
 from loomconv.batch.engines import Dask, Engine, Here, Local, usable_cores
 from loomconv.batch.items import Settings
 from loomconv.batch.ledger import Ledger
+from loomconv.batch.places import check_places, is_url, local_path, without_password
 from loomconv.batch.report import write_reports
-from loomconv.batch.run import Batch, Tally, check_target, ledger_folder, plan
-from loomconv.batch.scan import is_url
+from loomconv.batch.run import Batch, Tally, ledger_folder, plan
 from loomconv.cli import statuses
 from loomconv.cli.batch_progress import progress_for
 from loomconv.cli.parameters import (
@@ -41,6 +41,8 @@ from loomconv.registry import default_registry
 
 __all__ = ["command"]
 
+# Below that a worker cannot even begin.
+_LEAST_MEMORY: Final = 64 << 20
 _LOOKING: Final = 1.0
 _SETTLED: Final = 1.5
 # What goes to a worker of a cluster at once.
@@ -73,7 +75,10 @@ Exit status:
 @source_format
 @click.option("--jobs", "-j", type=click.IntRange(1), metavar="N", help="Worker processes. Default: one a core.")
 @click.option(
-    "--timeout", type=float, metavar="SECONDS", help="Give a file up after so long (it costs only this file)."
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Give a file up after so long (it costs only this file).",
 )
 @click.option("--max-memory", callback=parsed_size, metavar="SIZE", help="Limit each worker process: 2GiB, 800MB.")
 @click.option("--split", is_flag=True, help="Write each tree to a file of its own, named by its title.")
@@ -106,9 +111,10 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     Formats are told by content. Originals are not touched. A ledger in DST remembers what is done: a run that was
     stopped goes on where it was, and only what changed is converted again. The report is in DST/loomconv-batch.
     """
-    check_target(sources, target)
+    sources, target = tuple(map(local_path, sources)), local_path(target)
+    check_places(sources, target)
     folder = ledger_folder(target, given["ledger_path"])
-    settings = _settings(target, target_format, given)
+    settings = _settings(sources, target, target_format, given)
     batch = Batch(
         sources,
         settings,
@@ -119,7 +125,6 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
         backups=given["backups"],
         keep_list=given["list_skipped"],
         again=given["again"],
-        overwrite=given["overwrite"],
         job_size=_CLUSTER_TASK if given["engine"] == "dask" else None,
         settle=_SETTLED if given["watch"] else 0.0,
     )
@@ -135,7 +140,7 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     return status
 
 
-def _settings(target: str, target_format: str, given: dict[str, Any]) -> Settings:
+def _settings(sources: tuple[str, ...], target: str, target_format: str, given: dict[str, Any]) -> Settings:
     chosen = default_registry().format(target_format)
     if not chosen.writes:
         raise UsageFault(f"{chosen.name} can be read, but not written", next_step="Choose another format with --to.")
@@ -150,6 +155,8 @@ def _settings(target: str, target_format: str, given: dict[str, Any]) -> Setting
         options=make_options(given),
         split=given["split"],
         max_memory=given["max_memory"],
+        sources=sources,
+        overwrite=given["overwrite"],
     )
 
 
@@ -160,6 +167,11 @@ def _engine(given: dict[str, Any]) -> Engine:
         return Dask(given["scheduler"])
     if given["max_memory"] is not None and sys.platform == "win32":
         raise UsageFault("memory cannot be limited on this system", next_step="Leave --max-memory out.")
+    if given["max_memory"] is not None and given["max_memory"] < _LEAST_MEMORY:
+        raise UsageFault(
+            "the program itself needs more memory than that",
+            next_step="Give each worker 200MB or more with --max-memory.",
+        )
     jobs = given["jobs"] or usable_cores()
     if jobs == 1 and given["timeout"] is None and given["max_memory"] is None:
         return Here()
@@ -181,17 +193,21 @@ def _dry_run(batch: Batch, *, list_skipped: bool) -> int:
     passed_over: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for each in plan(batch, passed_over):
-        if each.format:
+        if each.target:
             counts["convert"] += 1
-            note = f" ({each.reason})" if each.reason else ""
+            note = " (each tree a file)" if batch.settings.split else ""
             print_data(neutralised(f"{each.name} ({each.format}) -> {each.target}{note}"))
+        elif each.format:
+            counts["blocked"] += 1
+            print_data(neutralised(f"{each.name} ({each.format}): {each.reason}"))
         else:
             counts["skip"] += 1
             if list_skipped:
                 print_data(neutralised(f"{each.name}: {each.reason}"))
+    blocked = f"{counted(counts['blocked'], 'has', 'have')} a file in the way, " if counts["blocked"] else ""
     print_message(
         f"{counted(counts['convert'], 'file')} would be converted, {counts['skip']:,} would not be (no loom, or not "
-        f"readable), {passed_over['done before']:,} are done, "
+        f"readable), {blocked}{passed_over['done before']:,} are done, "
         f"{sum(passed_over.values()) - passed_over['done before']:,} passed over"
     )
     return statuses.DONE
@@ -226,8 +242,8 @@ def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> in
 
 def _about(batch: Batch) -> dict[str, Any]:
     return {
-        "sources": list(batch.sources),
-        "target": batch.settings.target_root,
+        "sources": list(map(without_password, batch.sources)),
+        "target": without_password(batch.settings.target_root),
         "target_format": batch.settings.target_format,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

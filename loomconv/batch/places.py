@@ -1,0 +1,150 @@
+"""Where outputs may go: never among the sources, and never over a file that the batch did not write."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from loomconv.batch.items import Item, Settings, stamp_of
+from loomconv.errors import InTheWay, UsageFault
+
+__all__ = ["Guarded", "Territory", "check_places", "is_url", "local_path", "obstacle", "without_password"]
+
+_EDITED: Final = "it was changed since it was written"
+_STRANGE: Final = "no run of this batch has written it"
+
+
+def is_url(where: str) -> bool:
+    """Whether this is the address of a store, such as `s3://bucket/looms`, and no path."""
+    scheme, mark, _ = where.partition("://")
+    return bool(mark) and len(scheme) > 1 and "/" not in scheme
+
+
+def local_path(where: str) -> str:
+    """A path as it is, and that of an address which leads to this machine's own files (`file:///looms`)."""
+    for scheme in ("file://", "local://"):
+        if where.startswith(scheme):
+            return unquote(urlsplit(where).path) if scheme == "file://" else where.removeprefix(scheme)
+    return where
+
+
+def without_password(where: str) -> str:
+    """An address as it may be shown: without the name and password that may stand in it."""
+    scheme, mark, rest = where.partition("://")
+    host, slash, path = rest.partition("/")
+    if not is_url(where) or "@" not in host:
+        return where
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
+
+
+class Territory:
+    """What belongs to the sources. The deepest of all folders that a place lies in says whose it is."""
+
+    def __init__(self, sources: Iterable[str], target_root: str) -> None:
+        self._sources = {_key(each) for each in sources if "*" not in each}
+        self._target = _key(target_root)
+
+    def is_source(self, place: str) -> bool:
+        """Whether a place (a path without links, or an address) is a source, or lies in one and not in the target."""
+        key = _key(place)
+        while True:
+            if key in self._sources:
+                return True
+            above = key.rpartition("/")[0]
+            if key == self._target or above == key:
+                return False
+            key = above
+
+    def is_target(self, place: str) -> bool:
+        """Whether a place is the target or lies in it, the target itself lying in a source."""
+        key = _key(place)
+        return any(self._target.startswith(f"{each}/") for each in self._sources) and (
+            key == self._target or key.startswith(f"{self._target}/")
+        )
+
+
+def _key(place: str) -> str:
+    if is_url(place):
+        return place.rstrip("/")
+    return os.path.realpath(place).replace(os.sep, "/").rstrip("/")
+
+
+class Guarded:
+    """Forbids an item's outputs places where nothing may be written (see `loomconv.storage.Guard`)."""
+
+    def __init__(self, item: Item, settings: Settings) -> None:
+        self._territory = Territory(settings.sources, settings.target_root)
+        self._source = os.path.realpath(item.source)
+        self._own = {os.path.realpath(Path(settings.target_root, path)): stamp for path, stamp in item.own}
+        self._bold = item.bold or settings.overwrite
+
+    def __call__(self, place: Path) -> None:
+        """Raise InTheWay for such a place."""
+        self.spare_sources(place)
+        if self._bold:
+            return
+        try:
+            stamp = stamp_of(place.stat())
+        except OSError:
+            return
+        if os.fspath(place) not in self._own:
+            raise _in_the_way(place, _STRANGE)
+        if self._own[os.fspath(place)] not in ("", stamp):
+            raise _in_the_way(place, _EDITED)
+
+    def spare_sources(self, place: Path) -> None:
+        """Raise InTheWay for a place among the sources."""
+        if os.fspath(place) == self._source or self._territory.is_source(os.fspath(place)):
+            raise _among_sources(place)
+
+
+def obstacle(item: Item, settings: Settings) -> str:
+    """What stands against writing an item's output, as a message; empty if nothing does."""
+    place = Path(os.path.realpath(Path(settings.target_root, item.target)))
+    guard = Guarded(item, settings)
+    try:
+        # Where trees are split, only the conversion tells which files there will be.
+        guard.spare_sources(place) if settings.split else guard(place)
+    except InTheWay as error:
+        return f"{error.message[:1].upper()}{error.message[1:]}. {error.next_step}"
+    return ""
+
+
+def _in_the_way(place: Path, reason: str) -> InTheWay:
+    return InTheWay(
+        f"a file is in the way: {place.name}, and {reason}",
+        source=str(place),
+        next_step="Move it away, or replace it with --overwrite.",
+    )
+
+
+def _among_sources(place: Path) -> InTheWay:
+    return InTheWay(
+        f"the output {place.name} would come among the sources, which are never touched",
+        source=str(place),
+        next_step="Choose another target folder.",
+    )
+
+
+def check_places(sources: Sequence[str], target_root: str) -> None:
+    """The sources are there, and the target is none of them. Raises UsageFault."""
+    for where in sources:
+        if not is_url(where) and not glob.has_magic(where) and not os.path.exists(where):  # noqa: PTH110
+            raise UsageFault("there is no such file or folder", source=where, next_step="Check the path.")
+        if _key(where) == _key(target_root) or _is_same(where, target_root):
+            raise UsageFault(
+                "source and target are the same",
+                source=without_password(target_root),
+                next_step="Choose another target folder.",
+            )
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return not is_url(one) and not is_url(other) and Path(one).samefile(other)
+    except (OSError, ValueError):
+        return False
