@@ -105,6 +105,8 @@ class Scan:
         base = Path(*parts[:fixed])
         prefix = self._prefix(number, str(base.absolute()))
         found = sorted(map(Path, glob.iglob(where, recursive=True)))  # noqa: PTH207
+        within = Territory([str(base)], self.target_root)
+        found = [path for path in found if not within.is_target(str(path))]
         if not found:
             raise UsageFault("nothing fits the pattern", source=where, next_step="Check the pattern.")
         for folder, group in itertools.groupby(found, key=lambda path: path.parent):

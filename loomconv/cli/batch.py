@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +38,7 @@ from loomconv.cli.parameters import (
     without,
 )
 from loomconv.cli.summary import counted
-from loomconv.cli.terminal import neutralised, paint, print_data, print_message
+from loomconv.cli.terminal import hush, neutralised, paint, print_data, print_message
 from loomconv.errors import LoomconvError, UsageFault
 from loomconv.registry import default_registry
 
@@ -132,7 +135,7 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
         return _dry_run(batch, list_skipped=given["list_skipped"])
     if not is_url(target) and not Path(target).exists():
         _make_folder(Path(target))
-    with Ledger(folder) as ledger:
+    with Ledger(folder) as ledger, _terminated_like_interrupted():
         status = _run(batch, ledger, quiet=quiet, list_skipped=given["list_skipped"])
         if given["watch"]:
             _watch(batch, ledger, quiet=quiet)
@@ -219,7 +222,9 @@ def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> in
     try:
         with progress:
             tally = batch.run(ledger, progress.note, started=progress.begin)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not quiet:
+            print_message("stopped; run it again, and it goes on where it was")
         if ledger.run:
             with suppress(LoomconvError):  # what ended the run is what is told, not that there is no room for a report
                 write_reports(ledger, _about(batch))
@@ -227,17 +232,42 @@ def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> in
     reports = write_reports(ledger, _about(batch))
     found = ledger.statuses()
     if list_skipped and batch.last_scan is not None:
-        for name, reason in batch.last_scan.listed:
-            print_data(neutralised(f"{name}: {reason}"))
-        for item, outcome in ledger.outcomes():
-            if outcome.status == "skipped":
-                print_data(neutralised(f"{item.name}: {outcome.message}"))
+        _print_skipped(batch.last_scan.listed, ledger)
     if not quiet:
         _print_summary(tally, found, ledger.need_a_look(), str(reports[-1]))
     converted, bad = found["done"] + found["partly"], found["failed"] + found["stopped"] + found["started"]
     if not bad and not found["partly"]:
         return statuses.DONE
     return statuses.PARTLY if converted else statuses.FAILED
+
+
+def _print_skipped(passed_over: list[tuple[str, str]], ledger: Ledger) -> None:
+    """What was no loom or was passed over; a reader who has seen enough does not change the exit status."""
+    try:
+        for name, reason in passed_over:
+            print_data(neutralised(f"{name}: {reason}"))
+        for item, outcome in ledger.outcomes():
+            if outcome.status == "skipped":
+                print_data(neutralised(f"{item.name}: {outcome.message}"))
+    except BrokenPipeError:
+        hush()
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """Let a polite request to end (SIGTERM) do what Ctrl-C does: the workers end, and the report is written."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _about(batch: Batch) -> dict[str, Any]:
