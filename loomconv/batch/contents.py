@@ -33,16 +33,17 @@ class Members(NamedTuple):
 
 
 def members_of(path: Path, limits: Limits) -> Members | None:
-    """The looms in an archive of several; None for a bundle, a broken archive, and for anything else."""
+    """The looms in an archive of several; None for a bundle, a broken ZIP file, and for anything else.
+
+    Raises UnreadableFile and LimitExceeded for a TAR archive, which nothing else could read either.
+    """
     with path.open("rb") as stream:
-        try:
-            if _is_zip(stream):
+        if _is_zip(stream):
+            try:
                 return _in_zip(stream, path, limits)
-            if is_tar(stream, path.name):
-                return _in_tar(stream, path, limits)
-        except LoomconvError:
-            return None  # reading it will say what is wrong
-    return None
+            except LoomconvError:
+                return None  # reading it will say what is wrong
+        return _in_tar(stream, path, limits) if is_tar(stream, path.name) else None
 
 
 def _is_zip(stream: BinaryIO) -> bool:

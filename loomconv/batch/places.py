@@ -69,7 +69,8 @@ class Territory:
 
 def _key(place: str) -> str:
     if is_url(place):
-        return place.rstrip("/")
+        scheme, _, path = place.partition("://")
+        return f"{scheme}://{path.strip('/')}"
     return os.path.realpath(place).replace(os.sep, "/").rstrip("/")
 
 

@@ -19,8 +19,8 @@ from loomconv.batch.items import Item, stamp_of
 from loomconv.batch.ledger import Former
 from loomconv.batch.names import DirectoryNames, output_stem, portable, readable
 from loomconv.batch.places import Territory, is_url, without_password
-from loomconv.batch.stores import open_store
-from loomconv.errors import UsageFault
+from loomconv.batch.stores import canonical, open_store
+from loomconv.errors import LoomconvError, UsageFault
 from loomconv.format import Format
 from loomconv.storage.companions import RESIDUE_SUFFIX, media_folder
 from loomconv.storage.limits import Limits
@@ -217,6 +217,12 @@ class Scan:
                 members = members_of(path, self.limits)
         except PermissionError:
             pass  # trying to convert it will say so
+        except LoomconvError as error:
+            message = f"{error.message[:1].upper()}{error.message[1:]}. {error.next_step}"
+            yield Item(
+                prefix + name, str(path), into + readable(name), status.st_size, stamp_of(status), trouble=message
+            )
+            return
         except OSError as error:
             # It went away, or is a link to nowhere or to itself.
             self._pass_over(prefix + name, f"cannot be looked at ({error.strerror})")
@@ -300,7 +306,7 @@ class Scan:
         if not found and "*" not in root and not system.exists(root):
             raise UsageFault("there is nothing", source=without_password(url), next_step="Check the address.")
         base = root.split("*", 1)[0].rpartition("/")[0] if "*" in root else root
-        outside = Territory([url], self.target_root)
+        outside = Territory([canonical(url)], canonical(self.target_root))
         folders = _Folders(self, readable(prefix))
         for path in sorted(found):
             about = found[path]
@@ -344,7 +350,7 @@ def _looked_into(path: Path, limits: Limits) -> Members | None:
         return None
     try:
         return members_of(path, limits) if path.is_file() else None
-    except OSError:
+    except (LoomconvError, OSError):
         return None
 
 

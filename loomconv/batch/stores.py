@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from loomconv.batch.places import without_password
+from loomconv.batch.places import is_url, without_password
 from loomconv.errors import UsageFault
 
-__all__ = ["in_store", "open_store"]
+__all__ = ["canonical", "in_store", "open_store"]
 
 
 def open_store(url: str) -> tuple[Any, str]:
@@ -39,3 +39,12 @@ def open_store(url: str) -> tuple[Any, str]:
 def in_store(root: str, name: str) -> str:
     """The path in the store of what has this name below a root."""
     return f"{open_store(root)[1].rstrip('/')}/{name}"
+
+
+def canonical(where: str) -> str:
+    """The one address of what may be named in several ways (`s3a://`, `gcs://`); a path as it is."""
+    if not is_url(where):
+        return where
+    system, path = open_store(where)
+    found: str = system.unstrip_protocol(path)
+    return found

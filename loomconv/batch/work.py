@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import re
 import tempfile
@@ -18,15 +19,18 @@ from loomconv.batch.contents import opened
 from loomconv.batch.items import Item, Outcome, Settings, Status, stamp_of
 from loomconv.batch.names import DirectoryNames, safe_name
 from loomconv.batch.places import Guarded, Territory, is_url
-from loomconv.batch.stores import in_store, open_store
+from loomconv.batch.stores import canonical, in_store, open_store
 from loomconv.errors import DiskFull, InTheWay, LoomconvError, UnknownFormat, UsageFault
 from loomconv.model.document import Document
 from loomconv.registry import default_registry
 from loomconv.report import Report
 from loomconv.storage import Source, companion_path
+from loomconv.storage.tar import is_tar
 
 __all__ = ["convert_item", "limit_memory"]
 
+# As much as tells whether it is an archive.
+_HEAD: Final = 2 << 20
 _EXAMPLE: Final = 240
 _NUMBERED: Final = re.compile(r"(.+)-([0-9]{1,6})(\..+)", re.DOTALL)
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -92,6 +96,12 @@ def _fill(outcome: Outcome, report: Report) -> None:
 
 def _unknown(item: Item, settings: Settings, error: UnknownFormat) -> tuple[Any, str]:
     """A file that is no loom is skipped; one that is called like a loom, and is no JSON at all, needs a look."""
+    try:
+        with opened(item, settings.options.limits) as source:
+            if is_tar(io.BytesIO(source.data[:_HEAD]), item.name):
+                return "failed", "It is an archive where none is looked into. Extract it first."
+    except (LoomconvError, OSError):
+        pass  # what is wrong with it is told below, or has been told
     suffixes = [suffix for each in default_registry().formats.values() for suffix in each.suffixes]
     if item.name.lower().endswith((".json", *suffixes)):
         try:
@@ -202,12 +212,13 @@ def _target_folder(settings: Settings) -> Iterator[tuple[Path, Callable[[list[st
         yield Path(settings.target_root), None
         return
     with tempfile.TemporaryDirectory(prefix="loomconv-") as folder:
-        territory = Territory(settings.sources, settings.target_root)
+        root = canonical(settings.target_root)
+        territory = Territory(map(canonical, settings.sources), root)
 
         def publish(outputs: list[str]) -> None:
             system, _ = open_store(settings.target_root)
             places = [in_store(settings.target_root, name) for name in outputs]
-            if any(territory.is_source(f"{settings.target_root.rstrip('/')}/{name}") for name in outputs):
+            if any(territory.is_source(f"{root.rstrip('/')}/{name}") for name in outputs):
                 raise InTheWay(
                     "the output would come among the sources, which are never touched",
                     next_step="Choose another target.",
