@@ -90,6 +90,8 @@ class Outcome:
     seconds: float = 0.0
     # The target cannot take anything any more, so that going on makes no sense.
     fatal: bool = False
+    # `--strict` forbade it.
+    refused: bool = False
 
     @property
     def needs_a_look(self) -> bool:
@@ -98,7 +100,9 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as a JSON object, without what says nothing."""
-        found = {name: getattr(self, name) for name in self.__slots__ if name not in ("digest", "fatal", "stamps")}
+        found = {
+            name: getattr(self, name) for name in self.__slots__ if name not in ("digest", "fatal", "refused", "stamps")
+        }
         found["seconds"] = round(self.seconds, 3)
         kept = {name: value for name, value in found.items() if value or name in ("name", "status")}
         return {**kept, "needs_a_look": True} if self.needs_a_look else kept

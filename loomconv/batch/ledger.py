@@ -285,6 +285,11 @@ class Ledger(Former):
         )
         return int(row[0])
 
+    def refused(self) -> int:
+        """How many sources of this run `--strict` forbade to convert."""
+        query = "SELECT count(*) FROM files WHERE run = ? AND status = 'failed' AND json_extract(outcome, '$.refused')"
+        return int(self._rows.one(query, (self.run,))[0])
+
     def passed_over(self) -> dict[str, int]:
         """What `pass_over` noted."""
         found: dict[str, int] = json.loads(

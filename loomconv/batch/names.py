@@ -11,6 +11,8 @@ from loomconv.storage.member_names import collision_key, unsafe_reason
 __all__ = ["DirectoryNames", "output_stem", "portable", "readable", "safe_name"]
 
 _BAD: Final = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*\ud800-\udfff]+')
+# What turns the direction of writing, and can make a name look like another.
+_TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BLANK: Final = re.compile(r"\s+")
 # Leaves room for a number and a suffix below 255 bytes.
 _LONGEST: Final = 120
@@ -23,7 +25,7 @@ _HALVES: Final = re.compile("[\ud800-\udfff]")
 
 def safe_name(title: str) -> str:
     """A title as a file's name without a suffix, for every system: no separators, devices, or trailing dots."""
-    name = _BLANK.sub(" ", _BAD.sub(" ", title)).strip(" .")
+    name = _BLANK.sub(" ", _BAD.sub(" ", _TURNING.sub("", title))).strip(" .")
     while len(name.encode()) > _LONGEST:
         name = name[: max(1, len(name) * _LONGEST // len(name.encode()) - 1)].rstrip(" .")
     if not name:

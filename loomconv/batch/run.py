@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from loomconv.batch.contents import close_archives, opened
+from loomconv.batch.contents import Members, close_archives, opened
 from loomconv.batch.engines import Engine, partitions
 from loomconv.batch.items import Item, Outcome, Settings
 from loomconv.batch.ledger import Former, Ledger
@@ -68,6 +68,8 @@ class Batch:
     again: bool = False
     job_size: int | None = None
     settle: float = 0.0
+    # See `Scan.looked_into`.
+    looked_into: dict[str, tuple[str, Members | None]] | None = None
     # What looked for the sources of the last run.
     last_scan: Scan | None = None
 
@@ -86,6 +88,7 @@ class Batch:
             self.settings.options.limits,
             settle=self.settle,
             splitting=self.settings.split,
+            looked_into=self.looked_into,
         )
 
     def run(self, ledger: Ledger, observe: Observer, *, started: Callable[[Tally], None] | None = None) -> Tally:
@@ -125,8 +128,11 @@ class Batch:
     def options_digest(self) -> str:
         """A digest of all that changes an output."""
         chosen = self.settings
-        parts = (chosen.target_format, chosen.suffix, chosen.source_format, chosen.split, repr(chosen.options))
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
+        parts = [chosen.target_format, chosen.suffix, chosen.source_format, chosen.split, repr(chosen.options)]
+        # A folder may be moved with what is in it. Whether it is another one shows, but not in a store.
+        if is_url(chosen.target_root):
+            parts.append(chosen.target_root.rstrip("/"))
+        return hashlib.sha256(repr(tuple(parts)).encode()).hexdigest()
 
     def _enter(self, scan: Scan, ledger: Ledger, troubles: list[Outcome]) -> int:
         found = 0

@@ -68,6 +68,8 @@ class Scan:
     # Files that were written to in the last so many seconds may be half of what they will be, and are not taken yet.
     settle: float = 0.0
     unsettled: int = 0
+    # What is in archives, by path, with the archives' stamps: who looks again and again unpacks none twice.
+    looked_into: dict[str, tuple[str, Members | None]] | None = None
     passed_over: Counter[str] = field(default_factory=Counter)
     listed: list[tuple[str, str]] = field(default_factory=list)
 
@@ -168,7 +170,7 @@ class Scan:
         errors.clear()
 
     def _enters(self, folder: Path, name: str, target: str | None, files: Iterable[str]) -> bool:
-        if folder.name == BATCH_FOLDER:
+        if folder.name == BATCH_FOLDER or (self.former is not None and _is_same(folder, self.former.folder)):
             return False
         if folder.name.startswith("."):
             self._pass_over(f"{name}/", "hidden")
@@ -214,7 +216,7 @@ class Scan:
         try:
             status = path.stat()
             if members is None and stat.S_ISREG(status.st_mode):
-                members = members_of(path, self.limits)
+                members = self._members(path, stamp_of(status))
         except PermissionError:
             pass  # trying to convert it will say so
         except LoomconvError as error:
@@ -236,6 +238,15 @@ class Scan:
         else:
             target = self._target(prefix + name, into, name, taken)
             yield Item(prefix + name, str(path), target, status.st_size, stamp_of(status))
+
+    def _members(self, path: Path, stamp: str) -> Members | None:
+        if self.looked_into is None:
+            return members_of(path, self.limits)
+        known = self.looked_into.get(str(path))
+        if known is None or known[0] != stamp:
+            known = stamp, members_of(path, self.limits)
+            self.looked_into[str(path)] = known
+        return known[1]
 
     def _reason(self, name: str) -> str:
         """Why a name is not taken: it is that of something that belongs to a loom, or not asked for; else empty."""
@@ -343,6 +354,10 @@ class _Folders:
 
     def _possible(self, part: str) -> str:
         return portable(part) if self._is_local or part in ("", ".", "..") else readable(part)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.name == other.name and os.path.realpath(one) == os.path.realpath(other)
 
 
 def _looked_into(path: Path, limits: Limits) -> Members | None:

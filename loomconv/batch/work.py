@@ -20,7 +20,7 @@ from loomconv.batch.items import Item, Outcome, Settings, Status, stamp_of
 from loomconv.batch.names import DirectoryNames, safe_name
 from loomconv.batch.places import Guarded, Territory, is_url
 from loomconv.batch.stores import canonical, in_store, open_store
-from loomconv.errors import DiskFull, InTheWay, LoomconvError, UnknownFormat, UsageFault
+from loomconv.errors import ConversionRefused, DiskFull, InTheWay, LoomconvError, UnknownFormat, UsageFault
 from loomconv.model.document import Document
 from loomconv.registry import default_registry
 from loomconv.report import Report
@@ -56,6 +56,7 @@ def convert_item(item: Item, settings: Settings) -> Outcome:
         outcome.status, outcome.message = "stopped", _said(error)
     except LoomconvError as error:
         outcome.status, outcome.message = "stopped" if _is_barred(item) else "failed", _said(error)
+        outcome.refused = isinstance(error, ConversionRefused)
     except OSError as error:
         outcome.status, outcome.message = "stopped", f"The system says: {error.strerror or type(error).__name__}."
         outcome.fatal = error.errno in _NO_ROOM

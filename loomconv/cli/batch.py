@@ -21,6 +21,7 @@ from loomconv.batch.ledger import Ledger
 from loomconv.batch.places import check_places, is_url, local_path, without_password
 from loomconv.batch.report import write_reports
 from loomconv.batch.run import Batch, Tally, ledger_folder, plan
+from loomconv.batch.stores import open_store
 from loomconv.cli import statuses
 from loomconv.cli.batch_progress import progress_for
 from loomconv.cli.parameters import (
@@ -47,6 +48,8 @@ __all__ = ["command"]
 # Below that a worker cannot even begin.
 _LEAST_MEMORY: Final = 64 << 20
 _LOOKING: Final = 1.0
+# How long it waits for better times.
+_TROUBLED: Final = 5.0
 _SETTLED: Final = 1.5
 # What goes to a worker of a cluster at once.
 _CLUSTER_TASK: Final = 64 << 20
@@ -64,7 +67,8 @@ Examples:
 Exit status:
   0  done
   1  nothing could be converted
-  2  wrong usage
+  2  wrong usage, or a target that cannot be written
+  3  --strict, and nothing was written since something of every file would be lost
   4  partly done: some files failed, or were saved as far as they go; see the report
 """
 
@@ -99,6 +103,7 @@ Exit status:
     "--ledger", "ledger_path", type=click.Path(path_type=Path), metavar="DIR",
     help="Where ledger and report go. Default: DST/loomconv-batch; for a store, a folder here.",
 )  # fmt: skip
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write the report here, too, as JSON.")
 @click.option("--strict", is_flag=True, help="Do not write a file of which anything does not fit.")
 @without
 @residue
@@ -116,6 +121,8 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     """
     sources, target = tuple(map(local_path, sources)), local_path(target)
     check_places(sources, target)
+    for address in filter(is_url, (*sources, target)):
+        open_store(address)  # says what is missing for it before anything is made
     folder = ledger_folder(target, given["ledger_path"])
     settings = _settings(sources, target, target_format, given)
     batch = Batch(
@@ -130,15 +137,16 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
         again=given["again"],
         job_size=_CLUSTER_TASK if given["engine"] == "dask" else None,
         settle=_SETTLED if given["watch"] else 0.0,
+        looked_into={} if given["watch"] else None,
     )
     if given["dry_run"]:
         return _dry_run(batch, list_skipped=given["list_skipped"])
     if not is_url(target) and not Path(target).exists():
         _make_folder(Path(target))
     with Ledger(folder) as ledger, _terminated_like_interrupted():
-        status = _run(batch, ledger, quiet=quiet, list_skipped=given["list_skipped"])
+        status = _run(batch, ledger, quiet=quiet, list_skipped=given["list_skipped"], report=given["report"])
         if given["watch"]:
-            _watch(batch, ledger, quiet=quiet)
+            _watch(batch, ledger, quiet=quiet, report=given["report"])
             return statuses.DONE
     return status
 
@@ -176,7 +184,8 @@ def _engine(given: dict[str, Any]) -> Engine:
             next_step="Give each worker 200MB or more with --max-memory.",
         )
     jobs = given["jobs"] or usable_cores()
-    if jobs == 1 and given["timeout"] is None and given["max_memory"] is None:
+    # One process more, but whatever goes wrong in it costs one file; asked for one job, there is only this process.
+    if given["jobs"] == 1 and given["timeout"] is None and given["max_memory"] is None:
         return Here()
     return Local(jobs, given["timeout"])
 
@@ -216,7 +225,7 @@ def _dry_run(batch: Batch, *, list_skipped: bool) -> int:
     return statuses.DONE
 
 
-def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> int:
+def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool, report: Path | None) -> int:
     """One run, its report, and its exit status."""
     progress = progress_for(sys.stderr, quiet=quiet)
     try:
@@ -227,9 +236,9 @@ def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> in
             print_message("stopped; run it again, and it goes on where it was")
         if ledger.run:
             with suppress(LoomconvError):  # what ended the run is what is told, not that there is no room for a report
-                write_reports(ledger, _about(batch))
+                write_reports(ledger, _about(batch), report)
         raise
-    reports = write_reports(ledger, _about(batch))
+    reports = write_reports(ledger, _about(batch), report)
     found = ledger.statuses()
     if list_skipped and batch.last_scan is not None:
         _print_skipped(batch.last_scan.listed, ledger)
@@ -238,6 +247,8 @@ def _run(batch: Batch, ledger: Ledger, *, quiet: bool, list_skipped: bool) -> in
     converted, bad = found["done"] + found["partly"], found["failed"] + found["stopped"] + found["started"]
     if not bad and not found["partly"]:
         return statuses.DONE
+    if not converted and bad == ledger.refused():
+        return statuses.REFUSED
     return statuses.PARTLY if converted else statuses.FAILED
 
 
@@ -298,23 +309,30 @@ def _print_summary(tally: Tally, found: Counter[str], need_a_look: int, page: st
     print_message(f"{look}: {neutralised(page)}" if need_a_look else f"the report: {neutralised(page)}")
 
 
-def _watch(batch: Batch, ledger: Ledger, *, quiet: bool) -> None:
+def _watch(batch: Batch, ledger: Ledger, *, quiet: bool, report: Path | None) -> None:
     """Look again and again; what changed and has been left alone for a while is converted."""
     if not quiet:
         print_message("watching; stop with Ctrl-C")
     seen = _snapshot(batch)
     waiting = bool(batch.last_scan and batch.last_scan.unsettled)
+    said = ""
     try:
         while True:
-            time.sleep(_LOOKING)
-            now = _snapshot(batch)
-            if now != seen or waiting:
-                before = ledger.run
-                _run(batch, ledger, quiet=True, list_skipped=False)
-                if not quiet and ledger.run != before and batch.last_scan is not None:
-                    _print_changes(ledger)
-                waiting = bool(batch.last_scan and batch.last_scan.unsettled)
-                seen = now
+            time.sleep(_LOOKING if not said else _TROUBLED)
+            try:
+                now = _snapshot(batch)
+                if now != seen or waiting:
+                    _run(batch, ledger, quiet=True, list_skipped=False, report=report)
+                    if not quiet:
+                        _print_changes(ledger)
+                    waiting = bool(batch.last_scan and batch.last_scan.unsettled)
+                    seen = now
+                said = ""
+            except LoomconvError as error:  # a source is not there just now, or the disk is full: that may pass
+                waiting = True
+                if str(error) != said:
+                    said = str(error)
+                    print_message(neutralised(f"{said} (watching goes on)"))
     except KeyboardInterrupt:
         if not quiet:
             print_message("stopped")

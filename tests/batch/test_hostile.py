@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -20,11 +21,12 @@ from loomconv.api import load
 from loomconv.batch.engines import Local
 from loomconv.batch.items import Item, Outcome, Settings
 from loomconv.batch.ledger import Ledger
-from loomconv.batch.names import DirectoryNames, portable
+from loomconv.batch.names import DirectoryNames, portable, safe_name
 from loomconv.batch.places import Territory, local_path, without_password
+from loomconv.batch.scan import Scan
 from loomconv.cli.program import program
 from loomconv.storage import open_source
-from tests.batch.test_batch import loom, report, run, several, statuses
+from tests.batch.test_batch import FIXTURES, loom, report, run, several, statuses
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="names and permissions are others there")
 
@@ -231,10 +233,11 @@ def test_whose_a_place_is() -> None:
     assert not Territory(["s3://a/x/y"], "s3://a/x").is_target("s3://a/x/y/b.json")
 
 
-def test_passwords_in_addresses_are_not_told() -> None:
+def test_passwords_in_addresses_are_not_told(tmp_path: Path) -> None:
     assert without_password("ftp://me:secret@host/a@b") == "ftp://host/a@b"
     assert without_password("s3://bucket/me:x@y") == "s3://bucket/me:x@y"
-    assert "secret" not in refused("nosuchscheme://me:secret@host/looms", "out", "--to", "openloom-2")
+    assert "secret" not in refused("nosuchscheme://me:secret@host/looms", tmp_path / "out", "--to", "openloom-2")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_source_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -322,6 +325,7 @@ def test_a_dry_run_reads_what_a_killed_run_has_left_in_the_log(tmp_path: Path) -
 import os, signal, sys
 from loomconv.cli import batch
 batch._print_summary = lambda *more: os.kill(os.getpid(), signal.SIGKILL)
+from loomconv.batch.scan import Scan
 from loomconv.cli.program import program
 program(["batch", {str(source)!r}, {str(out)!r}, "--to", "openloom-2", "-j1"])
 """
@@ -486,3 +490,92 @@ def test_rows_that_began_are_told_as_such(tmp_path: Path) -> None:
         ledger.forget(["a"])
         assert ledger.converted("a") is None
         assert [each.own for each in ledger.items()] == [(("a.x", "1:1"),)]
+
+
+# -- watching ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_time_in_the_future_does_not_keep_a_file_waiting(tmp_path: Path) -> None:
+    source = fill(tmp_path / "looms", "a.openloom", "b.openloom")
+    os.utime(source / "a.openloom", (time.time() + 90_000,) * 2)
+    scan = Scan([str(source)], str(tmp_path / "out"), [], ".x", settle=60.0)
+    assert [item.name for item in scan.items()] == ["a.openloom"]
+    assert scan.unsettled == 1
+
+
+@posix
+@pytest.mark.slow
+def test_watching_bears_a_source_that_goes_away_for_a_while(tmp_path: Path) -> None:
+    source, out = fill(tmp_path / "looms", "a.openloom"), tmp_path / "out"
+    os.utime(source / "a.openloom", (1, 1))
+    command = [sys.executable, "-m", "loomconv", "batch", source, out, "--to", "openloom-1", "-j1", "--watch"]
+    with open(tmp_path / "said", "w+") as said:  # noqa: PTH123
+        process = subprocess.Popen(command, stderr=said)
+        try:
+            _wait_for((out / "a.openloom.json").exists)
+            source.rename(tmp_path / "away")
+            _wait_for(lambda: "watching goes on" in (tmp_path / "said").read_text())
+            (tmp_path / "away").rename(source)
+            fill(source, "b.openloom")
+            _wait_for((out / "b.openloom.json").exists)
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
+
+
+def _wait_for(condition: Any) -> None:
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until, "it did not come"
+        time.sleep(0.1)
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def test_strict_is_status_3_when_nothing_could_be_written(tmp_path: Path) -> None:
+    source = tmp_path / "looms"
+    source.mkdir()
+    (source / "a.openloom").write_bytes((FIXTURES / "openloom-2" / "dialogue.openloom").read_bytes())
+    assert run(source, tmp_path / "out", "--to", "socketteer", "--strict", "-j1")[0] == 3
+    assert not list((tmp_path / "out").glob("*.json"))
+    (source / "broken.json").write_bytes(b'{"root":,}')
+    assert run(source, tmp_path / "out", "--to", "socketteer", "--strict", "-j1")[0] == 1
+
+
+def test_the_report_goes_to_another_file_as_well(tmp_path: Path) -> None:
+    source = fill(tmp_path / "looms", "a.openloom")
+    run(source, tmp_path / "out", "--to", "openloom-1", "-j1", "--report", tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text("utf-8")) == report(tmp_path / "out")
+
+
+def test_no_cell_is_a_formula(tmp_path: Path) -> None:
+    source = fill(tmp_path / "looms", "=a.openloom", "+b.openloom", "@c.openloom", "-d.openloom", "＝e.openloom")
+    run(source, tmp_path / "out", "--to", "openloom-1", "-j1")
+    with open(tmp_path / "out" / "loomconv-batch" / "report.csv", encoding="utf-8", newline="") as stream:  # noqa: PTH123
+        cells = [cell for row in csv.reader(stream) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in set("=+-@＝")]
+
+
+def test_the_page_says_how_many_it_does_not_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loomconv.batch.report._MOST_ROWS", 2)
+    source, out = fill(tmp_path / "looms", "a.openloom", "b.openloom", "c.openloom"), tmp_path / "out"
+    (source / "z.json").write_bytes(b'{"root":,}')
+    run(source, out, "--to", "openloom-1", "-j1")
+    page = (out / "loomconv-batch" / "report.html").read_text("utf-8")
+    data = json.loads(page.partition("const DATA = ")[2].partition(";\n")[0])
+    assert [each["name"] for each in data["files"]] == ["z.json", "a.openloom"]
+    assert data["left_out"] == 2
+    assert "are only in report.csv" in page
+
+
+def test_titles_cannot_pose_as_others(tmp_path: Path) -> None:
+    assert safe_name("a\u202egnp\u2066.exe") == "agnp.exe"
+
+
+def test_a_ledger_among_the_sources_is_not_read(tmp_path: Path) -> None:
+    source = fill(tmp_path / "looms", "a.openloom")
+    for _ in range(2):
+        run(source, tmp_path / "out", "--to", "openloom-1", "-j1", "--ledger", source / "ledger")
+    found = json.loads((source / "ledger" / "report.json").read_text("utf-8"))
+    assert [each["name"] for each in found["files"]] == ["a.openloom"]
