@@ -59,7 +59,7 @@ Examples:
       Every loom in the folder, of whatever format; run it again after a stop, or to bring it up to date.
   loomconv batch looms converted --to socketteer --dry-run
       Only say what would be done.
-  loomconv batch exports.zip converted --to openloom-2 --split
+  loomconv batch exports.tar.gz converted --to openloom-2 --split
       All looms in an archive, each tree to a file of its own.
   loomconv batch s3://bucket/looms s3://bucket/new --to openloom-2 --engine dask --scheduler tcp://10.0.0.5:8786
 
@@ -89,11 +89,11 @@ Exit status:
 )
 @click.option("--max-memory", callback=parsed_size, metavar="SIZE", help="Limit each worker process: 2GiB, 800MB.")
 @click.option("--split", is_flag=True, help="Write each tree to a file of its own, named by its title.")
-@click.option("--include", multiple=True, metavar="PATTERN", help="Only files like this (*.json, old/*). Repeatable.")
-@click.option("--exclude", multiple=True, metavar="PATTERN", help="No files like this. Repeatable.")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Only files like this (*.json, old/*), also in archives. Repeatable.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="No files and folders like this. Repeatable.")
 @click.option("--backups", is_flag=True, help="Take files, too, that apps keep as backups and settings.")
 @click.option("--retry", "again", is_flag=True, help="Try again what failed in an earlier run.")
-@click.option("--overwrite", is_flag=True, help="Replace files in DST that no run of this command has written.")
+@click.option("--overwrite", is_flag=True, help="Replace files in DST, too, that no run of this command has written, or that were changed since.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option("--list-skipped", is_flag=True, help="List what is no loom, or was passed over, and why.")
 @click.option("--watch", is_flag=True, help="Go on, and convert what changes, until it is stopped with Ctrl-C.")
@@ -114,7 +114,7 @@ Exit status:
 @limits
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
 def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bool, **given: Any) -> int:
-    """Convert every loom in SRC (folders, ZIP files, files, addresses of stores) to files in DST, in the same folders.
+    """Convert every loom in SRC (folders, archives, files, addresses of stores) to files in DST, in the same folders.
 
     Formats are told by content. Originals are not touched. A ledger in DST remembers what is done: a run that was
     stopped goes on where it was, and only what changed is converted again. The report is in DST/loomconv-batch.
