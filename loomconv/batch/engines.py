@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, Final, Protocol
@@ -87,12 +88,14 @@ class Local:
         first = list(islice(source, self.jobs))
         if not first:
             return
-        pool: Any = ProcessPool(
-            max_workers=len(first),
-            context=multiprocessing.get_context("spawn"),
-            initializer=_begin_worker,
-            initargs=(settings.max_memory,),
-        )
+        with _uninterrupted():
+            pool: Any = ProcessPool(
+                max_workers=len(first),
+                context=multiprocessing.get_context("spawn"),
+                initializer=_begin_worker,
+                initargs=(settings.max_memory,),
+            )
+            pool.schedule(int)  # only the first task starts the threads that start the workers
         source = chain(first, source)
         # What a failed task held is given out again one by one, so that only the culprit is lost.
         alone: list[list[Item]] = []
@@ -149,9 +152,23 @@ class Local:
         return [Outcome(part[0].name, "stopped", message=message)]
 
 
-def _begin_worker(max_memory: int | None) -> None:
-    import signal
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let threads that begin here, and the processes that they start, never see Ctrl-C, not even while they begin."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
 
+    resource_tracker.ensure_running()  # to start it later would let the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin_worker(max_memory: int | None) -> None:
     # Ctrl-C is for the process that hands out the work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory(max_memory)

@@ -8,7 +8,10 @@ from typing import Any, Final, Literal
 
 from loomconv.options import ConversionOptions
 
-__all__ = ["FINISHED", "Item", "Outcome", "Settings", "Status", "stamp_of"]
+__all__ = ["FINISHED", "Item", "Outcome", "Settings", "Status", "is_unchanged", "stamp_of"]
+
+# Some file systems keep times to two seconds only, and forget the rest later.
+_COARSE: Final = 2_000_000_000
 
 # `done`: converted. `partly`: the input ends too early, what stands before was saved. `failed`: the file is the cause,
 # and would be again. `stopped`: it took too long or too much memory, the worker died, or the disk was full. `skipped`:
@@ -111,3 +114,11 @@ class Outcome:
 def stamp_of(status: os.stat_result) -> str:
     """What tells a file that was changed from one that was not."""
     return f"{status.st_size}:{status.st_mtime_ns}"
+
+
+def is_unchanged(status: os.stat_result, stamp: str) -> bool:
+    """Whether a file is what it was when it had this stamp; an empty stamp fits any."""
+    if not stamp:
+        return True
+    size, _, time = stamp.partition(":")
+    return status.st_size == int(size) and abs(status.st_mtime_ns - int(time)) <= _COARSE

@@ -396,8 +396,7 @@ def _unwritable(path: Path, reason: str) -> UsageFault:
     return UsageFault(
         f"the ledger of the batch cannot be written ({reason})",
         source=str(path),
-        next_step="Free some space, see the permissions, or choose another folder, and run it again: it goes on where it "
-        "was.",
+        next_step="Free some space, see the permissions, or choose another folder; the next run goes on where it was.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 from collections.abc import Iterable, Sequence
@@ -9,10 +10,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from loomconv.batch.items import Item, Settings, stamp_of
+from loomconv.batch.items import Item, Settings, is_unchanged
 from loomconv.errors import InTheWay, UsageFault
 
-__all__ = ["Guarded", "Territory", "check_places", "is_url", "local_path", "obstacle", "without_password"]
+__all__ = ["Guarded", "Territory", "check_places", "endangered", "is_url", "local_path", "obstacle", "without_password"]
 
 _EDITED: Final = "it was changed since it was written"
 _STRANGE: Final = "no run of this batch has written it"
@@ -74,11 +75,22 @@ def _key(place: str) -> str:
     return os.path.realpath(place).replace(os.sep, "/").rstrip("/")
 
 
+@functools.lru_cache(maxsize=2)
+def _territory(sources: tuple[str, ...], target_root: str) -> Territory:
+    return Territory(sources, target_root)
+
+
+def endangered(sources: Iterable[str], target_root: str) -> tuple[str, ...]:
+    """Those of the sources that outputs could come upon: all but single files that are elsewhere."""
+    target = f"{_key(target_root)}/"
+    return tuple(each for each in sources if is_url(each) or not os.path.isfile(each) or _key(each).startswith(target))  # noqa: PTH113
+
+
 class Guarded:
     """Forbids an item's outputs places where nothing may be written (see `loomconv.storage.Guard`)."""
 
     def __init__(self, item: Item, settings: Settings) -> None:
-        self._territory = Territory(settings.sources, settings.target_root)
+        self._territory = _territory(settings.sources, settings.target_root)
         self._source = os.path.realpath(item.source)
         self._own = {os.path.realpath(Path(settings.target_root, path)): stamp for path, stamp in item.own}
         self._bold = item.bold or settings.overwrite
@@ -89,12 +101,12 @@ class Guarded:
         if self._bold:
             return
         try:
-            stamp = stamp_of(place.stat())
+            status = place.stat()
         except OSError:
             return
         if os.fspath(place) not in self._own:
             raise _in_the_way(place, _STRANGE)
-        if self._own[os.fspath(place)] not in ("", stamp):
+        if not is_unchanged(status, self._own[os.fspath(place)]):
             raise _in_the_way(place, _EDITED)
 
     def spare_sources(self, place: Path) -> None:

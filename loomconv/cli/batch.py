@@ -18,7 +18,7 @@ import click
 from loomconv.batch.engines import Dask, Engine, Here, Local, usable_cores
 from loomconv.batch.items import Settings
 from loomconv.batch.ledger import Ledger
-from loomconv.batch.places import check_places, is_url, local_path, without_password
+from loomconv.batch.places import check_places, endangered, is_url, local_path, without_password
 from loomconv.batch.report import write_reports
 from loomconv.batch.run import Batch, Tally, ledger_folder, plan
 from loomconv.batch.stores import open_store
@@ -89,11 +89,20 @@ Exit status:
 )
 @click.option("--max-memory", callback=parsed_size, metavar="SIZE", help="Limit each worker process: 2GiB, 800MB.")
 @click.option("--split", is_flag=True, help="Write each tree to a file of its own, named by its title.")
-@click.option("--include", multiple=True, metavar="PATTERN", help="Only files like this (*.json, old/*), also in archives. Repeatable.")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only files like this (*.json, old/*), also in archives. Repeatable.",
+)
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="No files and folders like this. Repeatable.")
 @click.option("--backups", is_flag=True, help="Take files, too, that apps keep as backups and settings.")
 @click.option("--retry", "again", is_flag=True, help="Try again what failed in an earlier run.")
-@click.option("--overwrite", is_flag=True, help="Replace files in DST, too, that no run of this command has written, or that were changed since.")
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace files in DST, too, that no run of this command has written, or that were changed since.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option("--list-skipped", is_flag=True, help="List what is no loom, or was passed over, and why.")
 @click.option("--watch", is_flag=True, help="Go on, and convert what changes, until it is stopped with Ctrl-C.")
@@ -166,7 +175,7 @@ def _settings(sources: tuple[str, ...], target: str, target_format: str, given: 
         options=make_options(given),
         split=given["split"],
         max_memory=given["max_memory"],
-        sources=sources,
+        sources=endangered(sources, target),
         overwrite=given["overwrite"],
     )
 

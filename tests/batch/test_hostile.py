@@ -22,7 +22,7 @@ from loomconv.batch.engines import Local
 from loomconv.batch.items import Item, Outcome, Settings
 from loomconv.batch.ledger import Ledger
 from loomconv.batch.names import DirectoryNames, portable, safe_name
-from loomconv.batch.places import Territory, local_path, without_password
+from loomconv.batch.places import Territory, endangered, local_path, obstacle, without_password
 from loomconv.batch.scan import Scan
 from loomconv.cli.program import program
 from loomconv.storage import open_source
@@ -54,6 +54,16 @@ def titles(target: Path) -> dict[str, str]:
         for output in each.get("outputs", [])[:1]:
             found[each["name"]] = load(target / output).trees[0].fields["title"]
     return found
+
+
+def test_ten_thousand_single_files_cost_no_more_than_a_folder(tmp_path: Path) -> None:
+    sources = [f"looms/{number}.json" for number in range(10_000)]
+    began = time.perf_counter()
+    kept = endangered([*sources, str(tmp_path)], str(tmp_path / "out"))
+    settings = Settings(target_root=str(tmp_path / "out"), target_format="x", suffix=".x", sources=kept)
+    item = Item("a", "looms/a.json", "a.x", 1, "1")
+    assert [obstacle(item, settings) for _ in range(2000)] == [""] * 2000
+    assert time.perf_counter() - began < 5
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -336,6 +346,15 @@ program(["batch", {str(source)!r}, {str(out)!r}, "--to", "openloom-2", "-j1"])
     assert {path.name: path.stat().st_mtime_ns for path in (out / "loomconv-batch").iterdir()} == before
 
 
+def test_a_file_system_with_coarse_times_makes_no_edits(tmp_path: Path) -> None:
+    source, out = fill(tmp_path / "looms", "a.openloom"), tmp_path / "out"
+    run(source, out, "--to", "openloom-1", "-j1")
+    seconds = int((out / "a.openloom.json").stat().st_mtime)
+    os.utime(out / "a.openloom.json", (seconds, seconds))
+    (source / "a.openloom").write_bytes(loom("changed"))
+    assert run(source, out, "--to", "openloom-1", "-j1")[0] == 0
+
+
 # -- damage ------------------------------------------------------------------------------------------------------------
 
 
@@ -433,6 +452,12 @@ def test_there_are_no_more_workers_than_parts(tmp_path: Path, monkeypatch: pytes
 def test_a_run_that_is_told_to_end_says_so_and_goes_on_later(tmp_path: Path, sent: int) -> None:
     source = fill(tmp_path / "looms", *(f"{number}.openloom" for number in range(400)))
     command = [sys.executable, "-m", "loomconv", "batch", source, tmp_path / "out", "--to", "openloom-1", "-j2"]
+    for seconds in (0.6, 0.9) if sent == signal.SIGINT else ():
+        # As a terminal does it: to the workers as well, which are just beginning.
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        time.sleep(seconds)
+        os.killpg(process.pid, sent)
+        assert "Traceback" not in process.communicate(timeout=30)[1]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while not list((tmp_path / "out").glob("*.json")):
         time.sleep(0.01)
