@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from loomconv.batch.places import is_url
 from loomconv.batch.stores import open_store
 from loomconv.errors import LoomconvError, UnreadableFile
 from loomconv.storage import Source, open_source
-from loomconv.storage.archive import Archive
+from loomconv.storage.archive import TREE_MEMBER, Archive
 from loomconv.storage.limits import Limits
 from loomconv.storage.tar import TarArchive, is_tar
 
@@ -55,11 +56,24 @@ def _is_zip(stream: BinaryIO) -> bool:
 def _in_zip(stream: BinaryIO, path: Path, limits: Limits) -> Members | None:
     archive = Archive(stream, str(path), limits, with_tree=False)
     archive.close()
-    if "tree.openloom" in archive.members or len(archive.members) + len(archive.encrypted) < 2:
+    if len(archive.members) + len(archive.encrypted) < 2 or _is_bundle(archive):
         return None
     troubles = [(name, "It is encrypted. Extract it with its password.") for name in archive.encrypted]
     found = [(name, info.file_size, f"{info.file_size}:{info.CRC}") for name, info in archive.members.items()]
     return _members(found, troubles, archive)
+
+
+def _is_bundle(archive: Archive) -> bool:
+    """Whether this is one loom with its pictures and sounds, by the names."""
+    if TREE_MEMBER in archive.members:
+        return True
+    trees = archive.possible_trees()
+    rest = (name for name in archive.members if name not in trees)
+    return len(trees) == 1 and not archive.encrypted and all(map(_is_medium, rest))
+
+
+def _is_medium(name: str) -> bool:
+    return (mimetypes.guess_type(name)[0] or "").startswith(("image/", "audio/", "video/"))
 
 
 def _in_tar(stream: BinaryIO, path: Path, limits: Limits) -> Members:

@@ -105,6 +105,10 @@ class Archive:
         """The byte at which the archive starts: above 0 if something stands before it."""
         return min(info.header_offset for info in self._zip.infolist())
 
+    def possible_trees(self) -> list[str]:
+        """The safe members that may be the tree, by their names."""
+        return [name for name in self.members if _is_tree(name)]
+
     def read_tree(self) -> bytes:
         """The bytes of the tree. Raises LimitExceeded (`document_bytes`, `bundle_bytes`, `ratio`), UnreadableFile."""
         assert self._tree is not None

@@ -80,6 +80,18 @@ def test_a_broken_archive_is_told(tmp_path: Path) -> None:
     assert "y.tar.gz: The TAR archive is broken: " in err
 
 
+def test_one_loom_with_its_pictures_is_a_bundle_whatever_its_name(tmp_path: Path) -> None:
+    with zipfile.ZipFile(FIXTURES / "openloom-2" / "picture-book.openloom.zip") as book:
+        members = {name.replace("tree.openloom", "story.openloom"): book.read(name) for name in book.namelist()}
+    path = packed(tmp_path / "book.zip", members)
+    assert run(path, tmp_path / "out", "--to", "openloom-2", "--media", "beside", "-j1")[0] == 0
+    assert statuses(tmp_path / "out") == {"book.zip": "done"}
+    assert len(list((tmp_path / "out" / "book.media").iterdir())) == 6
+    packed(path, {**members, "second.openloom": loom()})
+    run(path, tmp_path / "out2", "--to", "openloom-2", "-j1")
+    assert {"book.zip/story.openloom", "book.zip/second.openloom"} <= statuses(tmp_path / "out2").keys()
+
+
 def test_an_archive_where_none_is_looked_into_is_told(store: Any, tmp_path: Path) -> None:
     inner = packed(tmp_path / "inner.tar.gz", MEMBERS).read_bytes()
     outer = packed(tmp_path / "outer.zip", {"inner.tar.gz": inner, "one.openloom": loom("One")})
