@@ -53,7 +53,8 @@ class Settings:
 
     With `split` each tree of a loom goes to a file of its own, named by its title. `max_memory` is in bytes, None for
     no limit; it holds for a worker process. `sources` are the paths or addresses of the sources, which nothing is
-    written to, and `overwrite` lets outputs replace files that the batch did not write.
+    written to, and `overwrite` lets outputs replace files that the batch did not write. `ledger` is the folder of the
+    ledger, if workers can see it, and `began` when the batch was begun, in nanoseconds.
     """
 
     target_root: str
@@ -65,6 +66,8 @@ class Settings:
     max_memory: int | None = None
     sources: tuple[str, ...] = ()
     overwrite: bool = False
+    ledger: str = ""
+    began: int = 0
 
 
 @dataclass(slots=True)

@@ -87,10 +87,16 @@ class Former:
         """Whether an earlier run was killed while it converted the source, so that its outputs may be anywhere."""
         return bool(self._ask("SELECT 1 FROM files WHERE name = ? AND status = 'started'", _kept(name)))
 
-    def owner(self, output: str) -> tuple[str, str] | None:
-        """The source of which an output was written to this path, and the output's stamp then."""
-        rows = self._ask("SELECT name, stamp FROM outputs WHERE path = ?", _kept(output))
-        return None if not rows else (_told(rows[0][0]), rows[0][1])
+    def owner(self, output: str) -> tuple[str, str, bool] | None:
+        """The source of which an output was written to this path, the output's stamp then, and whether the source is
+        there still, by the last run.
+        """
+        rows = self._ask(
+            """SELECT outputs.name, outputs.stamp, files.run = (SELECT max(number) FROM runs)
+               FROM outputs LEFT JOIN files ON files.name = outputs.name WHERE path = ?""",
+            _kept(output),
+        )
+        return None if not rows else (_told(rows[0][0]), rows[0][1], bool(rows[0][2]))
 
     def outputs_of(self, name: str) -> tuple[tuple[str, str], ...]:
         """All outputs that were ever written of a source, with their stamps."""

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from loomconv.batch.items import Item, Settings, is_unchanged
+from loomconv.batch.ledger import Former
 from loomconv.errors import InTheWay, UsageFault
 
 __all__ = ["Guarded", "Territory", "check_places", "endangered", "is_url", "local_path", "obstacle", "without_password"]
@@ -93,21 +94,40 @@ class Guarded:
         self._territory = _territory(settings.sources, settings.target_root)
         self._source = os.path.realpath(item.source)
         self._own = {os.path.realpath(Path(settings.target_root, path)): stamp for path, stamp in item.own}
-        self._bold = item.bold or settings.overwrite
+        self._bold = item.bold
+        self._name = item.name
+        self._settings = settings
 
     def __call__(self, place: Path) -> None:
         """Raise InTheWay for such a place."""
         self.spare_sources(place)
-        if self._bold:
-            return
         try:
             status = place.stat()
         except OSError:
             return
-        if os.fspath(place) not in self._own:
-            raise _in_the_way(place, _STRANGE)
-        if not is_unchanged(status, self._own[os.fspath(place)]):
+        stamp = self._own.get(os.fspath(place))
+        if stamp is None:
+            stamp = self._given_up(place, status)
+        if not self._bold and not self._settings.overwrite and not is_unchanged(status, stamp):
             raise _in_the_way(place, _EDITED)
+
+    def _given_up(self, place: Path, status: os.stat_result) -> str:
+        """The stamp of an output of a source that is there no more; empty where whatever is there may be replaced.
+
+        Raises InTheWay for what is another source's, whatever was asked for, and for a stranger's file.
+        """
+        found = _owner(place, self._settings)
+        if found is not None and found[2] and found[0] != self._name:
+            raise _of_another(place, found[0])
+        if found is not None:
+            return found[1]
+        if self._bold:
+            return ""
+        if self._settings.overwrite:
+            if status.st_mtime_ns >= self._settings.began > 0:
+                raise _of_another(place, "another file")  # which has just been written
+            return ""
+        raise _in_the_way(place, _STRANGE)
 
     def spare_sources(self, place: Path) -> None:
         """Raise InTheWay for a place among the sources."""
@@ -125,6 +145,23 @@ def obstacle(item: Item, settings: Settings) -> str:
     except InTheWay as error:
         return f"{error.message[:1].upper()}{error.message[1:]}. {error.next_step}"
     return ""
+
+
+def _owner(place: Path, settings: Settings) -> tuple[str, str, bool] | None:
+    """Whose output a file is by the ledger; workers of other machines do not see that."""
+    root = os.path.realpath(settings.target_root)
+    if not settings.ledger or not place.is_relative_to(root):
+        return None
+    with Former(Path(settings.ledger)) as former:
+        return former.owner(place.relative_to(root).as_posix())
+
+
+def _of_another(place: Path, owner: str) -> InTheWay:
+    return InTheWay(
+        f"a file is in the way: {place.name}, which is what became of {owner}",
+        source=str(place),
+        next_step="Rename one of the two sources, or use --split.",
+    )
 
 
 def _in_the_way(place: Path, reason: str) -> InTheWay:

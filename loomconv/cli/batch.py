@@ -133,7 +133,7 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     for address in filter(is_url, (*sources, target)):
         open_store(address)  # says what is missing for it before anything is made
     folder = ledger_folder(target, given["ledger_path"])
-    settings = _settings(sources, target, target_format, given)
+    settings = _settings(sources, target, target_format, folder, given)
     batch = Batch(
         sources,
         settings,
@@ -160,7 +160,9 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     return status
 
 
-def _settings(sources: tuple[str, ...], target: str, target_format: str, given: dict[str, Any]) -> Settings:
+def _settings(
+    sources: tuple[str, ...], target: str, target_format: str, folder: Path, given: dict[str, Any]
+) -> Settings:
     chosen = default_registry().format(target_format)
     if not chosen.writes:
         raise UsageFault(f"{chosen.name} can be read, but not written", next_step="Choose another format with --to.")
@@ -176,6 +178,8 @@ def _settings(sources: tuple[str, ...], target: str, target_format: str, given: 
         split=given["split"],
         max_memory=given["max_memory"],
         sources=endangered(sources, target),
+        ledger=str(folder),
+        began=time.time_ns(),
         overwrite=given["overwrite"],
     )
 

@@ -134,8 +134,18 @@ def test_a_further_tree_replaces_no_other_output(tmp_path: Path) -> None:
     (source / "export.openloom").write_bytes(several("Knots", "Ropes"))
     status, _, err = run(source, out, "--to", "openloom-1", "-j1")
     assert status == 4
-    assert "in the way: export-2.openloom.json" in err
+    assert "in the way: export-2.openloom.json, which is what became of" in err
     assert titles(out) == {"export-2.openloom": "export-2.openloom"}
+    for _ in range(2):
+        status, _, err = run(source, out, "--to", "openloom-1", "-j1", "--overwrite")
+        assert status == 4
+        assert "export-2.openloom.json, which is what became of export-2.openloom. Rename one" in err
+        assert titles(out) == {"export-2.openloom": "export-2.openloom"}
+    other = tmp_path / "other"
+    assert run(source, other, "--to", "openloom-1", "-j1", "--overwrite")[0] == 4, "not even at the first time"
+    assert titles(other) == {"export-2.openloom": "export-2.openloom"}
+    (source / "export-2.openloom").unlink()
+    assert run(source, out, "--to", "openloom-1", "-j1")[0] == 0, "the other source is gone"
     assert run(source, out, "--to", "openloom-1", "-j1", "--split")[0] == 0
 
 
@@ -290,6 +300,15 @@ def test_an_output_that_was_edited_is_not_replaced(tmp_path: Path) -> None:
     assert "1 has a file in the way" in run(source, out, "--to", "openloom-1", "--residue", "none", "--dry-run")[2]
     assert run(source, out, "--to", "openloom-1", "--residue", "none", "--overwrite", "-j1")[0] == 0
     assert (out / "a.openloom.json").read_text("utf-8") != "my work"
+
+
+def test_a_source_of_another_name_takes_over(tmp_path: Path) -> None:
+    source, out = fill(tmp_path / "looms", "a.openloom"), tmp_path / "out"
+    run(source, out, "--to", "openloom-1", "-j1")
+    (source / "a.openloom").unlink()
+    fill(source, "a.json")
+    assert run(source, out, "--to", "openloom-1", "-j1")[0] == 0
+    assert titles(out) == {"a.json": "a.json"}
 
 
 def test_another_format_does_not_replace_a_strangers_file(tmp_path: Path) -> None:
@@ -510,7 +529,7 @@ def test_rows_that_began_are_told_as_such(tmp_path: Path) -> None:
         item = Item("a", "a", "a.x", 1, "1")
         ledger.enter([item])
         ledger.finish([Outcome("a", "done", outputs=["a.x"], stamps=["1:1"])])
-        assert ledger.owner("a.x") == ("a", "1:1")
+        assert ledger.owner("a.x") == ("a", "1:1", True)
         assert ledger.converted("a") == ["a.x"]
         ledger.forget(["a"])
         assert ledger.converted("a") is None
