@@ -31,7 +31,6 @@ CREATE TABLE IF NOT EXISTS files (
     needs_a_look INTEGER NOT NULL DEFAULT 0, outcome TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS files_by_status ON files (run, status, name);
-CREATE INDEX IF NOT EXISTS files_by_target ON files (target);
 CREATE TABLE IF NOT EXISTS outputs (path TEXT PRIMARY KEY, name TEXT NOT NULL, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS outputs_by_name ON outputs (name);
 CREATE TABLE IF NOT EXISTS runs (

@@ -50,8 +50,9 @@ _BESIDE: Final = (
 class Scan:
     """Looks for sources, and gives each its name and its target.
 
-    `include` and `exclude` are patterns for names below the source folder (`*.json`, `old/*`). `passed_over` counts
-    what was not taken, by reason; `listed` has the names with their reasons if `keep_list`.
+    `include` and `exclude` are patterns for names below the source folder (`*.json`, `old/*`), also of folders and
+    archives, which then stand for all that is in them. `passed_over` counts what was not taken, by reason; `listed` has
+    the names with their reasons if `keep_list`.
     """
 
     sources: Sequence[str]
@@ -176,7 +177,7 @@ class Scan:
             self._pass_over(f"{name}/", "hidden")
         elif folder.is_symlink():
             self._pass_over(f"{name}/", "a link to a folder")
-        elif any(_matches(name, each.rstrip("/")) for each in self.exclude):
+        elif self._is_excluded(name):
             self._pass_over(f"{name}/", _NOT_ASKED)
         elif target and os.path.realpath(folder) == target:
             return False
@@ -254,7 +255,7 @@ class Scan:
         for pattern, reason in _BESIDE:
             if fnmatch.fnmatchcase(base, pattern):
                 return reason
-        if self._is_excluded(name) or (self.include and not any(_matches(name, each) for each in self.include)):
+        if self._is_excluded(name) or (self.include and not _fits(name, self.include)):
             return _NOT_ASKED
         if not self.backups:
             for chosen in self.formats:
@@ -264,7 +265,7 @@ class Scan:
         return ""
 
     def _is_excluded(self, name: str) -> bool:
-        return any(_matches(name, each) for each in self.exclude)
+        return bool(self.exclude) and _fits(name, self.exclude)
 
     def _pass_over(self, name: str, reason: str) -> None:
         self.passed_over[reason] += 1
@@ -282,23 +283,20 @@ class Scan:
     # -- archives and stores ---------------------------------------------------------------------------------------
 
     def _archive(self, path: Path, members: Members, prefix: str, into: str) -> Iterator[Item]:
-        whole = bool(self.include) and not self._is_excluded(prefix[:-1]) and self._reason(prefix[:-1]) == ""
         for name, reason in members.passed_over:
             self._pass_over(prefix + name, reason)
         for name, trouble in members.troubles:
-            if self._takes(prefix + name, whole=whole):
+            if self._takes(prefix + name):
                 yield Item(prefix + name, str(path), into + name, 0, "", name, trouble=trouble)
         folders = _Folders(self, into)
         for member, size, stamp in sorted(members.found):
-            if self._takes(prefix + member, whole=whole):
+            if self._takes(prefix + member):
                 target = folders.target(prefix + member, member)
                 yield Item(prefix + member, str(path), target, size, stamp, member=member)
 
-    def _takes(self, name: str, *, whole: bool = False) -> bool:
-        """Whether a member or an object is taken; with `whole` all of its archive was asked for."""
+    def _takes(self, name: str) -> bool:
+        """Whether a member or an object is taken."""
         reason = self._reason(name)
-        if reason == _NOT_ASKED and whole and not self._is_excluded(name):
-            reason = ""
         if reason:
             self._pass_over(name, reason)
         return not reason
@@ -367,6 +365,15 @@ def _looked_into(path: Path, limits: Limits) -> Members | None:
         return members_of(path, limits) if path.is_file() else None
     except (LoomconvError, OSError):
         return None
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name, or a folder or an archive that it is in, fits one of the patterns."""
+    while name:
+        if any(_matches(name, each.rstrip("/")) for each in patterns):
+            return True
+        name = name.rpartition("/")[0]
+    return False
 
 
 def _matches(name: str, pattern: str) -> bool:

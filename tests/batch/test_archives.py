@@ -132,6 +132,8 @@ def test_patterns_choose_members(tmp_path: Path, name: str) -> None:
 
     assert chosen("--include", "*.openloom") == {"c.openloom", f"{name}/a/one.openloom"}
     assert chosen("--include", "b/*") == {f"{name}/b/two.json"}
+    assert chosen("--include", "a") == chosen("--include", "a/") == {f"{name}/a/one.openloom"}
+    assert chosen("--exclude", "b", "--exclude", "d.*") == {"c.openloom", f"{name}/a/one.openloom"}
     assert chosen("--include", name) == {f"{name}/a/one.openloom", f"{name}/b/two.json"}
     assert chosen("--include", name, "--exclude", "b/*") == {f"{name}/a/one.openloom"}
     assert chosen("--exclude", name) == {"c.openloom", "d.json"}
@@ -171,6 +173,7 @@ def test_patterns_choose_objects_and_a_dry_run_tells_their_format(store: Any, tm
     ]  # fmt: skip
     assert run(*arguments, "--include", "b/*")[1].splitlines() == ["b/two.json (openloom-1) -> b/two.openloom"]
     assert "b/two" not in run(*arguments, "--exclude", "*.json")[1]
+    assert run(*arguments, "--include", "b")[1] == run(*arguments, "--exclude", "a")[1]
     assert run("memory://looms/a/*", *arguments[1:])[1].splitlines() == ["one.openloom (openloom-2) -> one.openloom"]
 
 
