@@ -107,22 +107,32 @@ class Scan:
         fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
         base = Path(*parts[:fixed])
         prefix = self._prefix(number, str(base.absolute()))
-        found = sorted(map(Path, glob.iglob(where, recursive=True)))  # noqa: PTH207
-        within = Territory([str(base)], self.target_root)
-        found = [path for path in found if not within.is_target(str(path))]
+        if "**" in where:  # which would follow links in circles
+            raise UsageFault(
+                "a pattern cannot reach into folders of any depth",
+                source=where,
+                next_step="Name the folder itself, and choose with --include.",
+            )
+        found = sorted(map(Path, glob.iglob(where)), key=lambda path: (path.parent, path.name))  # noqa: PTH207
+        inside = Territory([str(base)], self.target_root)
+        found = [path for path in found if not inside.is_target(str(path))]
         if not found:
             raise UsageFault("nothing fits the pattern", source=where, next_step="Check the pattern.")
+        target = self._local_target()
         for folder, group in itertools.groupby(found, key=lambda path: path.parent):
             paths = list(group)
             relative = folder.relative_to(base).as_posix()
             above = prefix if relative == "." else f"{prefix}{relative}/"
             taken = self._names()
-            if "**" not in where:  # else what is in it fits the pattern as well
-                for path in (path for path in paths if path.is_dir() and not path.is_symlink()):
+            files = [path.name for path in paths if not path.is_dir()]
+            for path in paths:
+                if path.is_dir() and self._enters(path, above + path.name, target, files):
                     into = f"{readable(above)}{taken.take(readable(path.name), '')}/"
                     yield from self._folder(path, f"{above}{path.name}/", into)
-            files = [path.name for path in paths if not path.is_dir()]
             yield from self._files(folder, files, above, readable(above), taken)
+
+    def _local_target(self) -> str | None:
+        return None if is_url(self.target_root) else os.path.realpath(self.target_root)
 
     def _prefix(self, number: int, where: str) -> str:
         """What names of a source begin with where there are several."""
@@ -134,7 +144,7 @@ class Scan:
     # -- folders ---------------------------------------------------------------------------------------------------
 
     def _folder(self, root: Path, prefix: str, into: str = "") -> Iterator[Item]:
-        target = None if is_url(self.target_root) else os.path.realpath(self.target_root)
+        target = self._local_target()
         closed: list[OSError] = []
         # The folders to come: each by the target's folder that it becomes.
         targets = {os.fspath(root): into or readable(prefix)}

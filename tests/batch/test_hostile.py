@@ -271,6 +271,12 @@ def test_a_pattern_is_a_source(tmp_path: Path) -> None:
     assert set(statuses(out)) == {"a/x.openloom"}
     assert run(source / "*", tmp_path / "out2", "--to", "openloom-2", "-j1")[0] == 0
     assert set(statuses(tmp_path / "out2")) == {"a/x.openloom", "a/deep/y.openloom", "b/z.json"}
+    (source / "b" / "z.openloom").write_bytes(loom("another"))
+    (source / "b" / "z").mkdir()
+    fill(source / "b" / "z", "y.openloom")
+    assert run(source / "b" / "*", tmp_path / "out3", "--to", "openloom-2", "-j1")[0] == 0
+    assert len(titles(tmp_path / "out3")) == 3
+    assert "choose with --include" in refused(source / "**" / "*.json", out, "--to", "openloom-2")
     assert "nothing fits" in refused(source / "*.nothing", out, "--to", "openloom-2")
 
 
