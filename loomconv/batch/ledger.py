@@ -77,6 +77,12 @@ class Former:
         rows = self._ask("SELECT target FROM files WHERE name = ?", _kept(name))
         return None if not rows else _told(rows[0][0])
 
+    def known_source(self, name: str) -> str | None:
+        """Where the source of this name was when an output was written of it."""
+        query = "SELECT source FROM files WHERE name = ?1 AND EXISTS (SELECT 1 FROM outputs WHERE name = ?1)"
+        rows = self._ask(query, _kept(name))
+        return None if not rows else _told(rows[0][0])
+
     def is_finished(self, item: Item, options: str, *, again: bool = False) -> bool:
         """Whether there is nothing to do for an item with these options; with `again` a failure is no end."""
         rows = self._ask("SELECT status, stamp FROM files WHERE name = ? AND options = ?", _kept(item.name), options)

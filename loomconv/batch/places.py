@@ -14,7 +14,17 @@ from loomconv.batch.items import Item, Settings, is_unchanged
 from loomconv.batch.ledger import Former
 from loomconv.errors import InTheWay, UsageFault
 
-__all__ = ["Guarded", "Territory", "check_places", "endangered", "is_url", "local_path", "obstacle", "without_password"]
+__all__ = [
+    "Guarded",
+    "Territory",
+    "check_places",
+    "endangered",
+    "is_another",
+    "is_url",
+    "local_path",
+    "obstacle",
+    "without_password",
+]
 
 _EDITED: Final = "it was changed since it was written"
 _STRANGE: Final = "no run of this batch has written it"
@@ -79,6 +89,18 @@ def _key(place: str) -> str:
 @functools.lru_cache(maxsize=2)
 def _territory(sources: tuple[str, ...], target_root: str) -> Territory:
     return Territory(sources, target_root)
+
+
+def is_another(known: str, source: str) -> bool:
+    """Whether a source is another one than that which is known, and the known one is there still, as far as is seen."""
+    if known == source:
+        return False
+    if is_url(known) or is_url(source):
+        return is_url(known) and is_url(source)
+    try:
+        return not Path(known).samefile(source)
+    except (OSError, ValueError):
+        return False  # it was moved
 
 
 def endangered(sources: Iterable[str], target_root: str) -> tuple[str, ...]:

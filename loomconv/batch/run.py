@@ -17,9 +17,9 @@ from loomconv.batch.engines import Engine, partitions
 from loomconv.batch.items import Item, Outcome, Settings
 from loomconv.batch.ledger import Former, Ledger
 from loomconv.batch.leftovers import remove_leftovers
-from loomconv.batch.places import is_url, obstacle
+from loomconv.batch.places import is_another, is_url, obstacle, without_password
 from loomconv.batch.scan import BATCH_FOLDER, Scan
-from loomconv.errors import DiskFull, LoomconvError
+from loomconv.errors import DiskFull, LoomconvError, UsageFault
 from loomconv.format import Probe
 from loomconv.registry import default_registry
 
@@ -149,8 +149,20 @@ class Batch:
         return found
 
     def _enter_all(self, items: list[Item], ledger: Ledger) -> None:
+        for each in items:
+            self._check_source(each, ledger)
         ledger.forget([each.name for each in items if self._is_missing(each, ledger)])
         ledger.enter(items, again=self.again)
+
+    def _check_source(self, item: Item, former: Former) -> None:
+        """Raise UsageFault if the name is that of another source, which is there still: it would lose its output."""
+        known = None if self.settings.overwrite else former.known_source(item.name)
+        if known is not None and is_another(known, item.source):
+            raise UsageFault(
+                f"{item.name} was converted into this folder from {without_password(known)}, which is another file",
+                source=self.settings.target_root,
+                next_step="Choose another target folder, or name all sources in one run; --overwrite replaces it.",
+            )
 
     def _is_missing(self, item: Item, former: Former) -> bool:
         """Whether an output of a source that was converted is not there any more."""
@@ -208,6 +220,7 @@ def plan(batch: Batch, passed_over: Counter[str]) -> Iterator[Planned]:
         scan = batch.scan(former)
         options = batch.options_digest()
         for item in scan.items():
+            batch._check_source(item, former)
             if former.is_finished(item, options, again=batch.again) and not batch._is_missing(item, former):
                 passed_over["done before"] += 1
             else:

@@ -233,7 +233,12 @@ class Scan:
         except LoomconvError as error:
             message = f"{error.message[:1].upper()}{error.message[1:]}. {error.next_step}"
             yield Item(
-                prefix + name, str(path), into + readable(name), status.st_size, stamp_of(status), trouble=message
+                prefix + name,
+                str(path.absolute()),
+                into + readable(name),
+                status.st_size,
+                stamp_of(status),
+                trouble=message,
             )
             return
         except OSError as error:
@@ -248,7 +253,7 @@ class Scan:
             yield from self._archive(path, members, f"{prefix}{name}/", f"{into}{readable(name)}/")
         else:
             target = self._target(prefix + name, into, name, taken)
-            yield Item(prefix + name, str(path), target, status.st_size, stamp_of(status))
+            yield Item(prefix + name, str(path.absolute()), target, status.st_size, stamp_of(status))
 
     def _members(self, path: Path, stamp: str) -> Members | None:
         if self.looked_into is None:
@@ -297,12 +302,12 @@ class Scan:
             self._pass_over(prefix + name, reason)
         for name, trouble in members.troubles:
             if self._takes(prefix + name):
-                yield Item(prefix + name, str(path), into + name, 0, "", name, trouble=trouble)
+                yield Item(prefix + name, str(path.absolute()), into + name, 0, "", name, trouble=trouble)
         folders = _Folders(self, into)
         for member, size, stamp in sorted(members.found):
             if self._takes(prefix + member):
                 target = folders.target(prefix + member, member)
-                yield Item(prefix + member, str(path), target, size, stamp, member=member)
+                yield Item(prefix + member, str(path.absolute()), target, size, stamp, member=member)
 
     def _takes(self, name: str) -> bool:
         """Whether a member or an object is taken."""

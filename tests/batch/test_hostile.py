@@ -317,6 +317,27 @@ def test_a_source_of_another_name_takes_over(tmp_path: Path) -> None:
     assert titles(out) == {"a.json": "a.json"}
 
 
+def test_two_folders_do_not_mix_in_one_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path / "first", "x.openloom")
+    fill(tmp_path / "second", "a.openloom", "x.openloom")
+    (tmp_path / "second" / "x.openloom").write_bytes(loom("another"))
+    out = tmp_path / "out"
+    run("first", out, "--to", "openloom-1", "-j1")
+    said = refused("second", out, "--to", "openloom-1", "-j1")
+    assert "x.openloom was converted into this folder from" in said
+    assert "name all sources in one run" in said
+    refused("second", out, "--to", "openloom-1", "--dry-run")
+    assert load(out / "x.openloom.json").trees[0].fields["title"] == "x.openloom"
+    assert run(tmp_path / "first", out, "--to", "openloom-1", "-j1")[2].startswith("0 files to convert"), (
+        "the same file"
+    )
+    (tmp_path / "first").rename(tmp_path / "moved")
+    assert run("moved", out, "--to", "openloom-1", "-j1")[2].startswith("0 files to convert"), "it was moved"
+    assert run("second", out, "--to", "openloom-1", "-j1", "--overwrite")[0] == 0
+    assert titles(out)["x.openloom"] == "another"
+
+
 def test_another_format_does_not_replace_a_strangers_file(tmp_path: Path) -> None:
     source, out = fill(tmp_path / "looms", "a.openloom"), tmp_path / "out"
     run(source, out, "--to", "openloom-1", "-j1")
