@@ -57,19 +57,20 @@ class Territory:
     """What belongs to the sources. The deepest of all folders that a place lies in says whose it is."""
 
     def __init__(self, sources: Iterable[str], target_root: str) -> None:
-        self._sources = {_key(each) for each in sources if "*" not in each}
+        self._sources = {_key(_fixed(each)) for each in sources}
         self._target = _key(target_root)
 
     def is_source(self, place: str) -> bool:
         """Whether a place (a path without links, or an address) is a source, or lies in one and not in the target."""
         key = _key(place)
         while True:
+            if key == self._target:
+                return False
             if key in self._sources:
                 return True
-            above = key.rpartition("/")[0]
-            if key == self._target or above == key:
+            if not key:
                 return False
-            key = above
+            key = key.rpartition("/")[0]
 
     def is_target(self, place: str) -> bool:
         """Whether a place is the target or lies in it, the target itself lying in a source."""
@@ -77,6 +78,13 @@ class Territory:
         return any(self._target.startswith(f"{each}/") for each in self._sources) and (
             key == self._target or key.startswith(f"{self._target}/")
         )
+
+
+def _fixed(source: str) -> str:
+    """The last folder of a pattern that is none; what is no pattern as it is."""
+    if not glob.has_magic(source) or (not is_url(source) and os.path.lexists(source)):
+        return source
+    return glob.escape(source).partition("[")[0].rpartition("/")[0] or "."
 
 
 def _key(place: str) -> str:

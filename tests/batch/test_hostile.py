@@ -251,6 +251,10 @@ def test_whose_a_place_is() -> None:
     assert not territory.is_source("s3://a/looms2/b.json")
     assert territory.is_target("s3://a/looms/new/b.json")
     assert not Territory(["s3://a/x/y"], "s3://a/x").is_target("s3://a/x/y/b.json")
+    assert Territory(["s3://a/x/*/b?.json"], "s3://a").is_source("s3://a/x/y")
+    assert not Territory(["s3://a/x/*"], "s3://a/x").is_source("s3://a/x/y"), "beside what fits the pattern"
+    assert Territory(["/"], "/x").is_source("/y/z")
+    assert not Territory(["/"], "/x").is_source("/x/z")
 
 
 def test_passwords_in_addresses_are_not_told(tmp_path: Path) -> None:
@@ -276,6 +280,9 @@ def test_a_pattern_is_a_source(tmp_path: Path) -> None:
     fill(source / "b" / "z", "y.openloom")
     assert run(source / "b" / "*", tmp_path / "out3", "--to", "openloom-2", "-j1")[0] == 0
     assert len(titles(tmp_path / "out3")) == 3
+    beside = run(source / "a" / "*.openloom", source / "a", "--to", "openloom-1", "-j1")
+    assert beside[0] == 0
+    assert (source / "a" / "x.openloom.json").is_file()
     assert "choose with --include" in refused(source / "**" / "*.json", out, "--to", "openloom-2")
     assert "nothing fits" in refused(source / "*.nothing", out, "--to", "openloom-2")
 
