@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import itertools
@@ -34,6 +35,8 @@ BATCH_FOLDER: Final = "loomconv-batch"
 _MEDIA: Final = ".media"
 # What files are looked into that are not asked for themselves.
 _PACKED: Final = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".tbz2", ".xz", ".txz")
+# A file went away, or is a link to nowhere or to itself.
+_GONE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _NOT_ASKED: Final = "not asked for"
 # What databases and this program leave beside a file.
 _BESIDE: Final = (
@@ -224,36 +227,29 @@ class Scan:
         self, path: Path, name: str, prefix: str, into: str, taken: DirectoryNames, members: Members | None
     ) -> Iterator[Item]:
         status = os.stat_result((0,) * 10)
+        trouble = ""
         try:
             status = path.stat()
-            if members is None and stat.S_ISREG(status.st_mode):
-                members = self._members(path, stamp_of(status))
-        except PermissionError:
-            pass  # trying to convert it will say so
+            if not stat.S_ISREG(status.st_mode):
+                self._pass_over(prefix + name, "no regular file")
+                return
+            if self.settle and 0 <= time.time() - status.st_mtime < self.settle:
+                self.unsettled += 1
+                return
+            members = members or self._members(path, stamp_of(status))
         except LoomconvError as error:
-            message = f"{error.message[:1].upper()}{error.message[1:]}. {error.next_step}"
-            yield Item(
-                prefix + name,
-                str(path.absolute()),
-                into + readable(name),
-                status.st_size,
-                stamp_of(status),
-                trouble=message,
-            )
-            return
+            trouble = f"{error.message[:1].upper()}{error.message[1:]}. {error.next_step}"
         except OSError as error:
-            # It went away, or is a link to nowhere or to itself.
-            self._pass_over(prefix + name, f"cannot be looked at ({error.strerror})")
-            return
-        if status.st_mode and not stat.S_ISREG(status.st_mode):
-            self._pass_over(prefix + name, "no regular file")
-        elif self.settle and 0 <= time.time() - status.st_mtime < self.settle:
-            self.unsettled += 1
-        elif members is not None:
+            if error.errno in _GONE:
+                self._pass_over(prefix + name, f"cannot be looked at ({error.strerror})")
+                return
+            # Whatever else the system has against it, trying to convert it will say so.
+        if members is not None:
             yield from self._archive(path, members, f"{prefix}{name}/", f"{into}{readable(name)}/")
         else:
             target = self._target(prefix + name, into, name, taken)
-            yield Item(prefix + name, str(path.absolute()), target, status.st_size, stamp_of(status))
+            place = str(path.absolute())
+            yield Item(prefix + name, place, target, status.st_size, stamp_of(status), trouble=trouble)
 
     def _members(self, path: Path, stamp: str) -> Members | None:
         if self.looked_into is None:

@@ -130,6 +130,10 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     """
     sources, target = tuple(map(local_path, sources)), local_path(target)
     check_places(sources, target)
+    if given["report"] is not None and not given["report"].absolute().parent.is_dir():
+        raise UsageFault(
+            "the folder of the report does not exist", source=str(given["report"]), next_step="Make the folder first."
+        )
     for address in filter(is_url, (*sources, target)):
         open_store(address)  # says what is missing for it before anything is made
     folder = ledger_folder(target, given["ledger_path"])

@@ -125,7 +125,7 @@ class TarArchive:
             allowed, option = self._limits.bundle_bytes, "bundle_bytes"
         try:
             for piece in _plain(head, stream) if unpacker is None else _unpacked(head, stream, unpacker):
-                self._text.write(piece)
+                self._keep(piece)
                 if allowed is not None and self._text.tell() > allowed:
                     what = "the compression ratio" if option == "ratio" else "the unpacked size of the archive"
                     raise self._limits.exceeded(option, what, source=self._source)
@@ -133,6 +133,16 @@ class TarArchive:
             raise
         except _UNPACKING:
             raise self._broken("its packed data is damaged") from None
+
+    def _keep(self, piece: bytes) -> None:
+        try:
+            self._text.write(piece)
+        except OSError as error:
+            raise UnreadableFile(
+                f"the TAR archive cannot be unpacked to a temporary file ({error.strerror})",
+                source=self._source,
+                next_step="Make room in the folder for temporary files, or set TMPDIR to another one.",
+            ) from None
 
     def _listed(self) -> dict[str, TarMember]:
         found: dict[str, TarMember] = {}

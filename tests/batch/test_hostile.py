@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -625,6 +627,42 @@ def test_the_report_goes_to_another_file_as_well(tmp_path: Path) -> None:
     source = fill(tmp_path / "looms", "a.openloom")
     run(source, tmp_path / "out", "--to", "openloom-1", "-j1", "--report", tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text("utf-8")) == report(tmp_path / "out")
+
+    assert "Make the folder first" in refused(
+        source, tmp_path / "out", "--to", "openloom-1", "--report", tmp_path / "missing" / "r.json"
+    )
+
+
+def test_a_disk_that_fails_is_no_reason_to_pass_a_file_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, out = fill(tmp_path / "looms", "a.openloom", "b.openloom"), tmp_path / "out"
+    real = Path.open
+
+    def failing(path: Path, *more: Any, **options: Any) -> Any:
+        if path.name == "a.openloom" and path.parent.name == "looms":
+            raise OSError(5, "Input/output error", str(path))
+        return real(path, *more, **options)
+
+    monkeypatch.setattr(Path, "open", failing)
+    status, _, err = run(source, out, "--to", "openloom-1", "-j1")
+    assert status == 4
+    assert "a.openloom: The file cannot be opened (Input/output error)" in err
+
+
+def test_no_room_for_an_archive_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def __init__(self, max_size: int) -> None:
+            super().__init__()
+
+        def write(self, data: Any, /) -> int:
+            raise OSError(28, "No space left on device")
+
+    path = tmp_path / "x.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.add(fill(tmp_path / "looms", "a.openloom"), "looms")
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile", Full)
+    status, _, err = run(path, tmp_path / "out", "--to", "openloom-1", "-j1")
+    assert status == 1
+    assert "cannot be unpacked to a temporary file (No space left on device)" in err
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
