@@ -74,11 +74,21 @@ def choose_target(name: str, *, fsync: bool, stdout: BinaryIO | None) -> Target:
     if status is not None and not stat.S_ISREG(status.st_mode):
         return _StreamTarget(name, None)
     if status is not None and not os.access(name, os.W_OK):
+        if _is_read_only(name):
+            raise _unwritable(name, OSError(errno.EROFS, os.strerror(errno.EROFS)))
         raise UsageFault("the output file is write-protected", source=name, next_step="Change its permissions.")
     path = Path(name).resolve()
     if not path.parent.is_dir():
         raise UsageFault("the folder of the output does not exist", source=name, next_step="Make the folder first.")
     return _FileTarget(name, path, None if status is None else stat.S_IMODE(status.st_mode) & 0o777, fsync)
+
+
+def _is_read_only(name: str) -> bool:
+    """Whether the whole file system is, so that no other file can be written either."""
+    try:
+        return bool(os.statvfs(name).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):
+        return False  # Windows tells it when it is tried
 
 
 class _FileTarget:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loomconv.errors import InTheWay, PluginFault, UsageFault
+from loomconv.errors import DiskFull, InTheWay, PluginFault, UsageFault
 from loomconv.storage.output import AtomicFile, AtomicGroup, Sink
 
 
@@ -355,3 +355,19 @@ def test_a_guard_that_lets_pass_changes_nothing(tmp_path: Path, monkeypatch: pyt
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()}[f"new-{links}"] == b"x"
         assert (tmp_path / "old").read_bytes() == b"x"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new-False", "new-True", "old"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it is told otherwise there")
+def test_a_file_that_is_there_on_a_read_only_disk_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class ReadOnly:
+        f_flag = os.ST_RDONLY
+
+    (tmp_path / "old").write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda *more: False)
+    with pytest.raises(UsageFault, match="write-protected"):
+        AtomicFile(tmp_path / "old")
+    monkeypatch.setattr(os, "statvfs", lambda name: ReadOnly)
+    with pytest.raises(DiskFull, match="Read-only file system"):
+        AtomicFile(tmp_path / "old")
