@@ -157,9 +157,11 @@ def command(sources: tuple[str, ...], target: str, target_format: str, quiet: bo
     if not is_url(target) and not Path(target).exists():
         _make_folder(Path(target))
     with Ledger(folder) as ledger, _terminated_like_interrupted():
+        # Seen before the run: what changes during it is a change.
+        seen = _snapshot(batch) if given["watch"] else {}
         status = _run(batch, ledger, quiet=quiet, list_skipped=given["list_skipped"], report=given["report"])
         if given["watch"]:
-            _watch(batch, ledger, quiet=quiet, report=given["report"])
+            _watch(batch, ledger, seen, quiet=quiet, report=given["report"])
             return statuses.DONE
     return status
 
@@ -326,11 +328,10 @@ def _print_summary(tally: Tally, found: Counter[str], need_a_look: int, page: st
     print_message(f"{look}: {neutralised(page)}" if need_a_look else f"the report: {neutralised(page)}")
 
 
-def _watch(batch: Batch, ledger: Ledger, *, quiet: bool, report: Path | None) -> None:
+def _watch(batch: Batch, ledger: Ledger, seen: dict[str, str], *, quiet: bool, report: Path | None) -> None:
     """Look again and again; what changed and has been left alone for a while is converted."""
     if not quiet:
         print_message("watching; stop with Ctrl-C")
-    seen = _snapshot(batch)
     waiting = bool(batch.last_scan and batch.last_scan.unsettled)
     said = ""
     try:
