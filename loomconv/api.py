@@ -16,7 +16,7 @@ from loomconv.options import ConversionOptions
 from loomconv.reading import Reading, Where, collector_paused, describe_source
 from loomconv.registry import Registry, default_registry
 from loomconv.report import Finding, Report
-from loomconv.storage import Source, open_source
+from loomconv.storage import Guard, Source, open_source
 from loomconv.writing import dump
 
 __all__ = [
@@ -104,11 +104,12 @@ def convert(
     report: Report | None = None,
     registry: Registry | None = None,
     stdout: BinaryIO | None = None,
+    guard: Guard | None = None,
 ) -> Conversion:
     """Convert a file of any format to any other; `-` is standard input or output.
 
     The target format is that of the name's suffix unless given. What the target cannot hold is reported and kept in
-    the file; reading it again puts it back. Nothing is written unless all of it is.
+    the file; reading it again puts it back. Nothing is written unless all of it is. A `guard` may forbid places.
     """
     options = options or ConversionOptions()
     registry = registry or default_registry()
@@ -126,8 +127,9 @@ def convert(
                 next_step="Get the complete file; without --strict what stands before the cut is saved.",
             )
         files = dump(
-            document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout
-        )
+            document, target, format=chosen.name, options=options, report=report, registry=registry, stdout=stdout,
+            guard=guard,
+        )  # fmt: skip
     finally:
         if document.media is not None and not isinstance(source, Source):
             document.media.close()

@@ -12,6 +12,7 @@ __all__ = [
     "AmbiguousFormat",
     "ConversionRefused",
     "DiskFull",
+    "InTheWay",
     "InvalidDocument",
     "LimitExceeded",
     "LoomconvError",
@@ -108,6 +109,10 @@ class PluginFault(LoomconvError):
 
 class UsageFault(LoomconvError):
     """The call itself cannot be carried out: a wrong combination of options, or a target that is not possible."""
+
+
+class InTheWay(UsageFault):
+    """Where the output belongs stands a file that must not be replaced; nothing was written."""
 
 
 class DiskFull(UsageFault):

@@ -28,7 +28,7 @@ from loomconv.project.beside import (
 from loomconv.reading import collector_paused, others_of
 from loomconv.registry import Registry, default_registry
 from loomconv.report import Report
-from loomconv.storage import AtomicGroup, companion_path, media_folder, residue_path
+from loomconv.storage import AtomicGroup, Guard, companion_path, media_folder, residue_path
 
 if TYPE_CHECKING:
     from loomconv.media.placement import MediaMode
@@ -54,12 +54,13 @@ def dump(
     report: Report | None = None,
     registry: Registry | None = None,
     stdout: BinaryIO | None = None,
+    guard: Guard | None = None,
 ) -> list[str]:
     """Write a document as any format, to a path or to `-`; gives the names of the files written.
 
     All files appear when every one is complete, or none does. A target that holds one tree a file gets the further
-    trees in numbered files beside the first. Raises ConversionRefused with
-    `options.strict` when anything would be lost.
+    trees in numbered files beside the first. A `guard` may forbid places (see `AtomicGroup`). Raises ConversionRefused
+    with `options.strict` when anything would be lost.
     """
     options, report, registry = options or ConversionOptions(), report or Report(), registry or default_registry()
     target = registry.format(format) if format else registry.format_for_name(os.fspath(where))
@@ -67,7 +68,7 @@ def dump(
         raise UsageFault(f"{target.name} can be read, but not written")
     report.declare(target.finding_codes)
     with collector_paused():
-        return _Writing(os.fspath(where), target, options, report, registry).run(document, stdout)
+        return _Writing(os.fspath(where), target, options, report, registry).run(document, stdout, guard)
 
 
 class _Writing:
@@ -91,7 +92,7 @@ class _Writing:
         # Bytes of media in a document that is to be a bundle because of them.
         self.inline_size = 0
 
-    def run(self, document: Document, stdout: BinaryIO | None) -> list[str]:
+    def run(self, document: Document, stdout: BinaryIO | None, guard: Guard | None = None) -> list[str]:
         """Write all files, or none; gives their names."""
         document = self._with_media_placed(document)
         parts, layout = self._prepared(document)
@@ -103,12 +104,13 @@ class _Writing:
         if not parts:
             raise InvalidDocument("the document has no trees", next_step="There is nothing to convert in it.")
         files = [self.name, *(str(companion_path(Path(self.name), number + 1)) for number in range(1, len(parts)))]
-        _spare_strangers(files)
+        if guard is None:
+            _spare_strangers(files)
         names = [Path(file).name for file in files]
         self.report.target = {"name": names[0], "format": self.target.name, "files": names}
         residues: dict[str, bytes | None] = {}
         folder = _MediaFolder(Path(self.name), () if self.is_bundle else self.media)
-        with folder, AtomicGroup(fsync=self.options.fsync, stdout=stdout) as group:
+        with folder, AtomicGroup(fsync=self.options.fsync, stdout=stdout, guard=guard) as group:
             for path, part in zip(files, parts, strict=True):
                 residues[path] = self._write(part, path, layout, group)
             self._write_residues(residues, group)

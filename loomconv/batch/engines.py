@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any, Final, Protocol
 
+from loomconv.batch.contents import close_archives
 from loomconv.batch.items import Item, Outcome, Settings
+from loomconv.batch.leftovers import remove_leftovers
 from loomconv.batch.work import convert_item, limit_memory
 from loomconv.errors import UsageFault
 
@@ -60,9 +64,12 @@ class Here:
 
     def run(self, items: Iterable[list[Item]], settings: Settings) -> Iterator[list[Outcome]]:
         """See `Engine.run`."""
-        for part in items:
-            for item in part:
-                yield [convert_item(item, settings)]
+        try:
+            for part in items:
+                for item in part:
+                    yield [convert_item(item, settings)]
+        finally:
+            close_archives()
 
 
 @dataclass
@@ -76,16 +83,24 @@ class Local:
         """See `Engine.run`."""
         from pebble import ProcessPool
 
-        pool: Any = ProcessPool(
-            max_workers=self.jobs,
-            context=multiprocessing.get_context("spawn"),
-            initializer=_begin_worker,
-            initargs=(settings.max_memory,),
-        )
         source = iter(items)
+        # Work for all of them first: there is no use in more processes than parts.
+        first = list(islice(source, self.jobs))
+        if not first:
+            return
+        with _uninterrupted():
+            pool: Any = ProcessPool(
+                max_workers=len(first),
+                context=multiprocessing.get_context("spawn"),
+                initializer=_begin_worker,
+                initargs=(settings.max_memory,),
+            )
+            pool.schedule(int)  # only the first task starts the threads that start the workers
+        source = chain(first, source)
         # What a failed task held is given out again one by one, so that only the culprit is lost.
         alone: list[list[Item]] = []
         under_way: dict[Any, list[Item]] = {}
+        disturbed: set[str] = set()
         done = False
         try:
             while True:
@@ -103,14 +118,18 @@ class Local:
                 for future in ready:
                     part = under_way.pop(future)
                     outcomes = self._outcomes(future, part)
+                    if outcomes is None or any(each.status == "stopped" for each in outcomes):
+                        disturbed |= {item.target for item in part}
                     if outcomes is None:
-                        alone += [[item] for item in part]
+                        # The failed task may have written some of them.
+                        alone += [[replace(item, bold=True)] for item in part]
                     else:
                         yield outcomes
         finally:
             pool.stop()
             with suppress(OSError):
                 pool.join()
+            remove_leftovers(disturbed, settings)
 
     def _outcomes(self, future: Future[Any], part: list[Item]) -> list[Outcome] | None:
         """What the task gave; None when it has to be taken apart to find the culprit."""
@@ -126,14 +145,30 @@ class Local:
             message = f"The worker process died ({how})."
         except MemoryError:
             message = "There is not enough memory for it."
+        except Exception as error:  # what came back could not be understood, or did not come back
+            message = f"The worker process failed ({type(error).__name__})."
         if len(part) > 1:
             return None
         return [Outcome(part[0].name, "stopped", message=message)]
 
 
-def _begin_worker(max_memory: int | None) -> None:
-    import signal
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let threads that begin here, and the processes that they start, never see Ctrl-C, not even while they begin."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
 
+    resource_tracker.ensure_running()  # to start it later would let the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin_worker(max_memory: int | None) -> None:
     # Ctrl-C is for the process that hands out the work.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory(max_memory)
@@ -171,6 +206,8 @@ class Dask:
                 part = next(source, None)
                 if part is None:
                     return False
+                # Another worker may have done some of it already when it comes to this one.
+                part = [replace(item, bold=True) for item in part]
                 future = client.submit(_convert_all, part, settings, pure=False, retries=3)
                 under_way[future.key] = part
                 completed.add(future)

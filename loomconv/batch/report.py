@@ -27,6 +27,8 @@ _COLUMNS: Final = (
 )
 # A page with more rows would be slow to open; it shows those that need a look first. The table has them all.
 _MOST_ROWS: Final = 20_000
+# Wide forms count as well in some languages.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _EXAMPLES: Final = 3
 
 
@@ -76,9 +78,10 @@ class _Totals:
         }
 
 
-def write_reports(ledger: Ledger, about: dict[str, Any]) -> list[Path]:
+def write_reports(ledger: Ledger, about: dict[str, Any], further: Path | None = None) -> list[Path]:
     """Write the reports of the ledger's run into its folder; `about` is said at the top of them.
 
+    The JSON goes to a `further` place, too.
     Files are read from the ledger one by one; none of the reports is held as a whole but the page.
     """
     totals = _Totals()
@@ -100,6 +103,9 @@ def write_reports(ledger: Ledger, about: dict[str, Any]) -> list[Path]:
             _write_csv(out, ledger)
         with group.open(paths[2]) as out:
             out.write(_page(head, ledger))
+    if further is not None:
+        with AtomicFile(further) as out:
+            _write_json(out, head, ledger)
     return paths
 
 
@@ -147,7 +153,7 @@ def _csv_lines(ledger: Ledger) -> Iterator[bytes]:
 
 def _cell(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _page(head: dict[str, Any], ledger: Ledger) -> str:

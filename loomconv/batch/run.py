@@ -7,22 +7,23 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from loomconv.batch.contents import Members, close_archives, opened
 from loomconv.batch.engines import Engine, partitions
 from loomconv.batch.items import Item, Outcome, Settings
-from loomconv.batch.ledger import Ledger, finished_items
-from loomconv.batch.scan import BATCH_FOLDER, Scan, is_url
+from loomconv.batch.ledger import Former, Ledger
+from loomconv.batch.leftovers import remove_leftovers
+from loomconv.batch.places import is_another, is_url, obstacle, without_password
+from loomconv.batch.scan import BATCH_FOLDER, Scan
 from loomconv.errors import DiskFull, LoomconvError, UsageFault
 from loomconv.format import Probe
 from loomconv.registry import default_registry
-from loomconv.storage import open_source
 
-__all__ = ["Batch", "Planned", "Tally", "check_target", "ledger_folder", "plan"]
+__all__ = ["Batch", "Planned", "Tally", "ledger_folder", "plan"]
 
 _ENTERED_AT_ONCE: Final = 1000
 
@@ -52,9 +53,8 @@ class Tally:
 class Batch:
     """Sources, a target folder, and who does the work.
 
-    `again` tries once more what failed before, `overwrite` lets outputs replace files that the batch did not write, and
-    files that were written to in the last `settle` seconds are not taken yet. `job_size` is how many bytes of sources
-    go to a worker at once.
+    `again` tries once more what failed before, and files that were written to in the last `settle` seconds are not
+    taken yet. `job_size` is how many bytes of sources go to a worker at once.
     """
 
     sources: Sequence[str]
@@ -66,26 +66,29 @@ class Batch:
     backups: bool = False
     keep_list: bool = False
     again: bool = False
-    overwrite: bool = False
     job_size: int | None = None
     settle: float = 0.0
+    # See `Scan.looked_into`.
+    looked_into: dict[str, tuple[str, Members | None]] | None = None
     # What looked for the sources of the last run.
     last_scan: Scan | None = None
 
-    def scan(self, ledger: Ledger | None) -> Scan:
+    def scan(self, former: Former | None) -> Scan:
         """What looks for the sources."""
         return Scan(
             self.sources,
             self.settings.target_root,
             list(default_registry().formats.values()),
             self.settings.suffix,
-            ledger,
+            former,
             self.include,
             self.exclude,
             self.backups,
             self.keep_list,
             self.settings.options.limits,
-            self.settle,
+            settle=self.settle,
+            splitting=self.settings.split,
+            looked_into=self.looked_into,
         )
 
     def run(self, ledger: Ledger, observe: Observer, *, started: Callable[[Tally], None] | None = None) -> Tally:
@@ -94,17 +97,19 @@ class Batch:
         Raises DiskFull when the target takes nothing any more; what was done is in the ledger.
         """
         tally = Tally()
-        if not is_url(self.settings.target_root):
-            _remove_leftovers({(Path(self.settings.target_root) / target).parent for target in ledger.started()})
+        remove_leftovers(ledger.started(), self.settings)
         ledger.begin(self.options_digest(), datetime.now(UTC).isoformat(timespec="seconds"))
         self.last_scan = scan = self.scan(ledger)
-        found = self._enter(scan, ledger)
+        troubles: list[Outcome] = []
+        found = self._enter(scan, ledger, troubles)
+        ledger.finish(troubles)
         tally.passed_over = scan.passed_over
         tally.waiting, tally.waiting_bytes = ledger.waiting()
-        tally.unchanged = found - tally.waiting
+        tally.unchanged = found - tally.waiting - len(troubles)
         ledger.pass_over(dict(scan.passed_over))
         if started is not None:
             started(tally)
+        self._note(ledger, troubles, tally, observe)
         blocked: list[Outcome] = []
         work = self._work(ledger, blocked)
         for outcomes in self.engine.run(work, self.settings):
@@ -123,48 +128,67 @@ class Batch:
     def options_digest(self) -> str:
         """A digest of all that changes an output."""
         chosen = self.settings
-        parts = (chosen.target_format, chosen.suffix, chosen.source_format, chosen.split, repr(chosen.options))
-        return hashlib.sha256(repr(parts).encode()).hexdigest()
+        parts = [chosen.target_format, chosen.suffix, chosen.source_format, chosen.split, repr(chosen.options)]
+        # A folder may be moved with what is in it. Whether it is another one shows, but not in a store.
+        if is_url(chosen.target_root):
+            parts.append(chosen.target_root.rstrip("/"))
+        return hashlib.sha256(repr(tuple(parts)).encode()).hexdigest()
 
-    def _enter(self, scan: Scan, ledger: Ledger) -> int:
+    def _enter(self, scan: Scan, ledger: Ledger, troubles: list[Outcome]) -> int:
         found = 0
         pending: list[Item] = []
         for item in scan.items():
-            if ledger.written(item.name) and not self._is_there(item):
-                ledger.forget(item.name)
+            if item.trouble:
+                troubles.append(Outcome(item.name, "failed", message=item.trouble))
             pending.append(item)
             found += 1
             if len(pending) == _ENTERED_AT_ONCE:
-                ledger.enter(pending, again=self.again)
+                self._enter_all(pending, ledger)
                 pending.clear()
-        ledger.enter(pending, again=self.again)
+        self._enter_all(pending, ledger)
         return found
 
-    def _is_there(self, item: Item) -> bool:
+    def _enter_all(self, items: list[Item], ledger: Ledger) -> None:
+        for each in items:
+            self._check_source(each, ledger)
+        ledger.forget([each.name for each in items if self._is_missing(each, ledger)])
+        ledger.enter(items, again=self.again)
+
+    def _check_source(self, item: Item, former: Former) -> None:
+        """Raise UsageFault if the name is that of another source, which is there still: it would lose its output."""
+        known = None if self.settings.overwrite else former.known_source(item.name)
+        if known is not None and is_another(known, item.source):
+            raise UsageFault(
+                f"{item.name} was converted into this folder from {without_password(known)}, which is another file",
+                source=self.settings.target_root,
+                next_step="Choose another target folder, or name all sources in one run; --overwrite replaces it.",
+            )
+
+    def _is_missing(self, item: Item, former: Former) -> bool:
+        """Whether an output of a source that was converted is not there any more."""
         root = self.settings.target_root
         # Asking a store for each of ten million objects would take longer than the conversion.
-        if is_url(root) or self.settings.split:
-            return True
-        return (Path(root) / item.target).exists()
+        if is_url(root):
+            return False
+        return any(not os.path.exists(f"{root}/{each}") for each in former.converted(item.name) or ())  # noqa: PTH110
 
     def _work(self, ledger: Ledger, blocked: list[Outcome]) -> Iterator[list[Item]]:
         more = {} if self.job_size is None else {"size": self.job_size, "count": 10_000}
         for part in partitions(ledger.items(), **more):
             free = []
             for item in part:
-                if self._is_in_the_way(item, ledger):
-                    blocked.append(Outcome(item.name, "stopped", message=f"A file is in the way: {item.target}."))
+                message = self._obstacle(item)
+                if message:
+                    blocked.append(Outcome(item.name, "stopped", message=message))
                 else:
                     free.append(item)
             ledger.start(free)
             if free:
                 yield free
 
-    def _is_in_the_way(self, item: Item, ledger: Ledger) -> bool:
-        """Whether a file stands where the output belongs that no run of this batch has written."""
-        if self.overwrite or is_url(self.settings.target_root) or ledger.owns(item.target):
-            return False
-        return (Path(self.settings.target_root) / item.target).exists()
+    def _obstacle(self, item: Item) -> str:
+        """What stands where the output belongs, as a message; what is in a store is not asked."""
+        return "" if is_url(self.settings.target_root) else obstacle(item, self.settings)
 
     def _note(self, ledger: Ledger, outcomes: Iterable[Outcome], tally: Tally, observe: Observer) -> None:
         outcomes = list(outcomes)
@@ -175,31 +199,6 @@ class Batch:
             tally.statuses[outcome.status] += 1
             tally.need_a_look += outcome.needs_a_look
             observe(outcome, tally)
-
-
-def _remove_leftovers(folders: set[Path]) -> None:
-    """Remove half-written files of processes that were killed."""
-    for folder in folders:
-        for path in folder.glob(".loomconv-*.tmp"):
-            process = path.name.split("-")[1]
-            if process.isdecimal() and not _is_alive(int(process)):
-                with suppress(OSError):
-                    path.unlink()
-
-
-def _is_alive(process: int) -> bool:
-    """Whether the process still runs; on Windows, where its open files cannot be removed anyway, always no."""
-    if os.name == "nt":
-        return False
-    try:
-        os.kill(process, 0)
-        status = Path(f"/proc/{process}/stat")
-        # Killed, but not yet fetched by its parent.
-        return not (status.exists() and status.read_text("utf-8").rpartition(")")[2].split()[0] == "Z")
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,28 +214,35 @@ class Planned:
 def plan(batch: Batch, passed_over: Counter[str]) -> Iterator[Planned]:
     """What a run would do, without writing anything: a look at the beginning of each source.
 
-    What the ledger knows as done, and has not changed since, is left out.
+    What the ledger knows as done, and has not changed since, is left out. Objects of a store are fetched for that.
     """
-    registry = default_registry()
-    scan = batch.scan(None)
-    is_done = finished_items(batch.folder, batch.options_digest())
-    for item in scan.items():
-        if is_done(item):
-            passed_over["done before"] += 1
-            continue
-        if item.member is not None or is_url(item.source):
-            yield Planned(item.name, batch.settings.source_format or "?", item.target)
-            continue
-        try:
-            with open_source(item.source, batch.settings.options.limits) as source:
-                chosen, _ = registry.detect(Probe(source.data, source.name, source=source))
-        except LoomconvError as error:
-            yield Planned(item.name, "", "", error.message)
-            continue
-        target = Path(batch.settings.target_root) / item.target
-        reason = "a file is there" if not is_url(batch.settings.target_root) and target.exists() else ""
-        yield Planned(item.name, batch.settings.source_format or chosen.name, item.target, reason)
-    passed_over.update(scan.passed_over)
+    with Former(batch.folder) as former:
+        scan = batch.scan(former)
+        options = batch.options_digest()
+        for item in scan.items():
+            batch._check_source(item, former)
+            if former.is_finished(item, options, again=batch.again) and not batch._is_missing(item, former):
+                passed_over["done before"] += 1
+            else:
+                yield _planned(batch, item, former)
+        close_archives()
+        passed_over.update(scan.passed_over)
+
+
+def _planned(batch: Batch, item: Item, former: Former) -> Planned:
+    chosen = batch.settings
+    if item.trouble:
+        return Planned(item.name, "", "", item.trouble)
+    try:
+        with opened(item, chosen.options.limits) as source:
+            found = default_registry().detect(Probe(source.data, source.name, source=source))[0].name
+    except LoomconvError as error:
+        return Planned(item.name, "", "", error.message)
+    except OSError as error:
+        return Planned(item.name, "", "", error.strerror or "it cannot be read")
+    item = replace(item, own=former.outputs_of(item.name), bold=former.was_started(item.name))
+    reason = batch._obstacle(item)
+    return Planned(item.name, chosen.source_format or found, "" if reason else item.target, reason)
 
 
 def ledger_folder(target_root: str, given: Path | None) -> Path:
@@ -246,14 +252,3 @@ def ledger_folder(target_root: str, given: Path | None) -> Path:
     if not is_url(target_root):
         return Path(target_root) / BATCH_FOLDER
     return Path(f"{BATCH_FOLDER}-{hashlib.sha256(target_root.encode()).hexdigest()[:12]}")
-
-
-def check_target(sources: Sequence[str], target_root: str) -> None:
-    """Originals are never touched: the target is no source. Raises UsageFault."""
-    for where in sources:
-        if not is_url(where) and not is_url(target_root) and Path(where).resolve() == Path(target_root).resolve():
-            raise UsageFault(
-                "source and target are the same folder", source=target_root, next_step="Choose another target folder."
-            )
-        if where.rstrip("/") == target_root.rstrip("/"):
-            raise UsageFault("source and target are the same", source=target_root, next_step="Choose another target.")

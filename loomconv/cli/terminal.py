@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -17,6 +18,8 @@ __all__ = ["columns", "cut", "hush", "neutralised", "paint", "print_data", "prin
 _STEERING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+# The reader went away; the terminal did.
+_NOBODY = (errno.EPIPE, errno.EIO)
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -44,8 +47,13 @@ def paint(text: str, stream: TextIO | None, **style: Any) -> str:
 
 
 def print_message(text: str = "") -> None:
-    """A line for people, to stderr."""
-    click.echo(text, err=True)
+    """A line for people, to stderr; that nobody reads it any more is no reason to stop."""
+    try:
+        click.echo(text, err=True)
+    except OSError as error:
+        if error.errno not in _NOBODY:
+            raise
+        hush(sys.stderr)
 
 
 def print_data(text: str = "") -> None:
@@ -75,10 +83,13 @@ def tolerate() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def hush() -> None:
-    """Let what is still buffered for a reader who went away go nowhere, instead of failing again at exit."""
+def hush(stream: TextIO | None = None) -> None:
+    """Let what is still buffered for a reader who went away go nowhere, instead of failing again at exit.
+
+    The reader is that of stdout unless another stream is given.
+    """
     try:
-        descriptor = sys.stdout.fileno()
+        descriptor = (stream or sys.stdout).fileno()
     except (OSError, ValueError):
         return  # not a stream of the system: nothing is flushed at exit
     null = os.open(os.devnull, os.O_WRONLY)

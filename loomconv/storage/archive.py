@@ -74,7 +74,8 @@ class Archive:
     `members` maps names to ZipInfo, in the directory's order, without folders and without the tree. Names are compared
     exactly. A member is left out, with an incident `unsafe-path`, if its name is absolute, leaves the folder, has a
     drive letter, a backslash, control characters or a device's name, if it is a link or encrypted, or if its name is
-    that of an earlier member or differs from it only in letter case, Unicode form or trailing dots.
+    that of an earlier member or differs from it only in letter case, Unicode form or trailing dots. `encrypted` and
+    `twins` name those of the last two kinds.
 
     The tree is the root member `tree.openloom`, or else the only member that ends with .json, .openloom or .jsonl;
     `__MACOSX/` is not looked at. Raises UnsafeArchive if there are several or if it is encrypted, UnreadableFile if
@@ -87,7 +88,8 @@ class Archive:
         self._stream = stream
         self._unpacked: dict[str, int] = {}
         self._unpacked_total = 0
-        self._encrypted: list[str] = []
+        self.encrypted: list[str] = []
+        self.twins: list[str] = []
         self.incidents: list[Incident] = []
         self._zip = _open_directory(stream, source, limits)
         try:
@@ -102,6 +104,10 @@ class Archive:
     def start(self) -> int:
         """The byte at which the archive starts: above 0 if something stands before it."""
         return min(info.header_offset for info in self._zip.infolist())
+
+    def possible_trees(self) -> list[str]:
+        """The safe members that may be the tree, by their names."""
+        return [name for name in self.members if _is_tree(name)]
 
     def read_tree(self) -> bytes:
         """The bytes of the tree. Raises LimitExceeded (`document_bytes`, `bundle_bytes`, `ratio`), UnreadableFile."""
@@ -182,6 +188,7 @@ class Archive:
             reason = unsafe_reason(name) or self._unsafe_kind(info)
             if reason is None and not name.endswith("/"):
                 if name in safe or holders.setdefault(collision_key(name), name) != name:
+                    self.twins.append(name)
                     reason = "its name is that of another member, or differs only in letter case or Unicode form"
                 else:
                     safe[name] = info
@@ -194,14 +201,14 @@ class Archive:
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             return "it is a link or a device, not a file"
         if info.flag_bits & _ENCRYPTED:
-            self._encrypted.append(info.orig_filename)
+            self.encrypted.append(info.orig_filename)
             return "it is encrypted"
         return None
 
     def _tree_name(self, safe: dict[str, zipfile.ZipInfo]) -> str:
         if TREE_MEMBER in safe:
             return TREE_MEMBER
-        if any(map(_is_tree, self._encrypted)):
+        if any(map(_is_tree, self.encrypted)):
             raise UnsafeArchive(
                 "the tree in the archive is encrypted",
                 source=self._source,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol
 
 from loomconv.errors import PluginFault, UsageFault
 from loomconv.storage.targets import choose_target
 
-__all__ = ["AtomicFile", "AtomicGroup", "Sink"]
+__all__ = ["AtomicFile", "AtomicGroup", "Guard", "Sink"]
+
+# Is shown each place where an output goes, links resolved, before any of them appears; raises InTheWay to forbid it.
+Guard = Callable[[Path], None]
 
 
 class Sink(Protocol):
@@ -86,9 +91,13 @@ class AtomicGroup:
     are moved into place, streams last. If one move fails, those made are undone (on a file system without hard links a
     replaced file cannot be brought back; the error says so). If anything fails before, nothing changes, even if the
     failure of a file was caught within the group's block: leaving that raises UsageFault then.
+
+    A `guard` may forbid places. What it let pass because nothing was there is not replaced either when something has
+    come in between: that raises InTheWay.
     """
 
-    def __init__(self, *, fsync: bool = False, stdout: BinaryIO | None = None) -> None:
+    def __init__(self, *, fsync: bool = False, stdout: BinaryIO | None = None, guard: Guard | None = None) -> None:
+        self._guard = guard
         self._fsync = fsync
         self._stdout = stdout
         self._files: list[AtomicFile] = []
@@ -126,6 +135,9 @@ class AtomicGroup:
                     source=file.name,
                     next_step="See what failed before.",
                 )
+        if self._guard is not None:
+            for file in self._files:
+                file._target.ask(self._guard)
         targets = sorted((file._target for file in self._files), key=lambda target: target.is_stream)
         done = []
         try:

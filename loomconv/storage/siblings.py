@@ -25,7 +25,11 @@ def find_siblings(source: Path, pattern: str) -> list[Path]:
         return []
     folder = source.parent
     own = source.resolve()
-    return sorted(path for path in folder.glob(pattern) if _is_inside(path, folder) and path.resolve() != own)
+    try:
+        found = list(folder.glob(pattern))
+    except OSError:
+        return []  # a name that is too long for the system is that of no file
+    return sorted(path for path in found if _is_inside(path, folder) and path.resolve() != own)
 
 
 def read_sibling(source: Path, path: Path, limit: int | None, limits: Limits) -> bytes:

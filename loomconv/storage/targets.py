@@ -8,17 +8,17 @@ import itertools
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from loomconv.errors import DiskFull, UsageFault
+from loomconv.errors import DiskFull, InTheWay, UsageFault
 
 if TYPE_CHECKING:
     from tempfile import SpooledTemporaryFile
 
-__all__ = ["Target", "choose_target"]
+__all__ = ["Target", "choose_target", "in_the_way"]
 
 _BUFFER = 1024 * 1024
 # A stream's output waits in memory up to this size, above it in a temporary file.
@@ -41,6 +41,9 @@ class Target(Protocol):
 
     def finish(self) -> None:
         """All is written: hold no file descriptor longer than needed."""
+
+    def ask(self, guard: Callable[[Path], None]) -> None:
+        """Show the guard where the output goes; what is not there now is not replaced by `commit` either."""
 
     def keep_old(self) -> None:
         """Prepare for `undo`."""
@@ -71,11 +74,21 @@ def choose_target(name: str, *, fsync: bool, stdout: BinaryIO | None) -> Target:
     if status is not None and not stat.S_ISREG(status.st_mode):
         return _StreamTarget(name, None)
     if status is not None and not os.access(name, os.W_OK):
+        if _is_read_only(name):
+            raise _unwritable(name, OSError(errno.EROFS, os.strerror(errno.EROFS)))
         raise UsageFault("the output file is write-protected", source=name, next_step="Change its permissions.")
     path = Path(name).resolve()
     if not path.parent.is_dir():
         raise UsageFault("the folder of the output does not exist", source=name, next_step="Make the folder first.")
     return _FileTarget(name, path, None if status is None else stat.S_IMODE(status.st_mode) & 0o777, fsync)
+
+
+def _is_read_only(name: str) -> bool:
+    """Whether the whole file system is, so that no other file can be written either."""
+    try:
+        return bool(os.statvfs(name).f_flag & os.ST_RDONLY)
+    except (AttributeError, OSError):
+        return False  # Windows tells it when it is tried
 
 
 class _FileTarget:
@@ -92,6 +105,7 @@ class _FileTarget:
         self._temporary: Path | None = None
         self._backup: Path | None = None
         self._was_there = False
+        self._only_new = False
         self._committed = False
 
     def open(self) -> None:
@@ -127,6 +141,10 @@ class _FileTarget:
             self._stream.close()
         self._stream = None
 
+    def ask(self, guard: Callable[[Path], None]) -> None:
+        self._only_new = not self._path.exists()
+        guard(self._path)
+
     def keep_old(self) -> None:
         self._was_there = self._path.exists()
         if not self._was_there:
@@ -146,11 +164,23 @@ class _FileTarget:
         if self._temporary is None:
             return
         with _as_usage_fault(self.name):
-            self._temporary.replace(self._path)
+            if not (self._only_new and self._appear(self._temporary)):
+                self._temporary.replace(self._path)
             self._temporary = None
             self._committed = True
             if self._fsync:
                 _sync_folder(self._path.parent)
+
+    def _appear(self, temporary: Path) -> bool:
+        """Give the file its name only if that is free; False on a file system without hard links."""
+        try:
+            self._path.hardlink_to(temporary)
+        except FileExistsError:
+            raise in_the_way(self.name) from None
+        except OSError:
+            return False
+        temporary.unlink()
+        return True
 
     def undo(self) -> bool:
         if not self._committed:
@@ -205,6 +235,9 @@ class _StreamTarget:
     def finish(self) -> None:
         """Nothing: the spool holds no descriptor while it is small."""
 
+    def ask(self, guard: Callable[[Path], None]) -> None:
+        """Nothing: a stream replaces nothing."""
+
     def keep_old(self) -> None:
         """Nothing: what a stream has taken cannot be called back, hence streams come last."""
 
@@ -239,6 +272,11 @@ class _StreamTarget:
         if self._spool is not None:
             self._spool.close()
             self._spool = None
+
+
+def in_the_way(name: str) -> InTheWay:
+    """The error for an output where a file is that must not be replaced."""
+    return InTheWay("a file is in the way", source=name, next_step="Move that file away, or choose another name.")
 
 
 def _standard_output() -> BinaryIO:

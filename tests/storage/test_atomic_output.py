@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loomconv.errors import PluginFault, UsageFault
+from loomconv.errors import DiskFull, InTheWay, PluginFault, UsageFault
 from loomconv.storage.output import AtomicFile, AtomicGroup, Sink
 
 
@@ -313,3 +313,61 @@ def test_two_outputs_of_a_group_may_not_meet(tmp_path: Path) -> None:
         for _ in range(2):
             with group.open(os.devnull) as file:
                 file.write(b"x")
+
+
+def test_a_guard_sees_every_place_before_anything_appears(tmp_path: Path) -> None:
+    def guard(place: Path) -> None:
+        seen.append(place.name)
+        if place.name == "second":
+            raise InTheWay("not here", source=place.name)
+
+    seen: list[str] = []
+    with pytest.raises(InTheWay, match="not here"), AtomicGroup(guard=guard) as group:
+        for name in ("first", "second"):
+            with group.open(tmp_path / name) as file:
+                file.write(b"x")
+    assert seen == ["first", "second"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_comes_in_between_is_not_replaced(tmp_path: Path) -> None:
+    def guard(place: Path) -> None:
+        if place.name == "late":
+            place.write_bytes(b"somebody else's")
+
+    with pytest.raises(InTheWay, match="a file is in the way"), AtomicGroup(guard=guard) as group:
+        for name in ("early", "late"):
+            with group.open(tmp_path / name) as file:
+                file.write(b"x")
+    assert (tmp_path / "late").read_bytes() == b"somebody else's"
+    assert [path.name for path in tmp_path.iterdir()] == ["late"], "the other one was taken back"
+
+
+def test_a_guard_that_lets_pass_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    for links in (True, False):
+        if not links:  # as on a file system without hard links
+            monkeypatch.setattr(Path, "hardlink_to", lambda *more: (_ for _ in ()).throw(PermissionError(1, "no")))
+        with AtomicGroup(guard=lambda place: None) as group:
+            for name in ("old", f"new-{links}"):
+                with group.open(tmp_path / name) as file:
+                    file.write(b"x")
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()}[f"new-{links}"] == b"x"
+        assert (tmp_path / "old").read_bytes() == b"x"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new-False", "new-True", "old"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it is told otherwise there")
+def test_a_file_that_is_there_on_a_read_only_disk_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class ReadOnly:
+        f_flag = os.ST_RDONLY
+
+    (tmp_path / "old").write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda *more: False)
+    with pytest.raises(UsageFault, match="write-protected"):
+        AtomicFile(tmp_path / "old")
+    monkeypatch.setattr(os, "statvfs", lambda name: ReadOnly)
+    with pytest.raises(DiskFull, match="Read-only file system"):
+        AtomicFile(tmp_path / "old")
