@@ -29,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,7 +153,7 @@ class _Stage:
         if part:
             parts = self._parts.setdefault(name, {})
             parts[part] = text
-            text = "\n\n".join(parts[each].strip("\n") for each in sorted(parts)) + "\n"
+            text = joined(parts)
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -217,6 +217,16 @@ class _Stage:
             key = step.replace("~1", "/").replace("~0", "~")
             value = value[int(key)] if isinstance(value, list) else value[key]
         return value
+
+
+def joined(parts: Mapping[str, str]) -> str:
+    """A Python file from its parts: a blank line before what is indented, two before what is not."""
+    text = ""
+    for name in sorted(parts):
+        part = parts[name].strip("\n")
+        gap = "" if not text else "\n" if part.startswith(" ") else "\n\n"
+        text += f"{gap}{part}\n"
+    return text
 
 
 def _forget_formats() -> None:

@@ -125,7 +125,7 @@ REMOVERS: dict[str, Callable[[Any, Finding], None]] = {
 }
 OF_TREES: Final = (_one_parent, _one_root, _only_continuations, _plain_edges)
 # Nothing in the document that could be taken out: it is the whole document, and what the app does.
-WHOLE: Final = {"loss.extra-tree", "loss.depth", "loss.rewritten-text"}
+WHOLE: Final = {"loss.extra-tree", "loss.depth", "loss.rewritten-text", "loss.node-id"}
 
 
 def _losses(value: Any, name: str, folder: Path) -> list[Finding]:

@@ -21,6 +21,7 @@ class Strict(Format):
     name = "strict"
     title = "Strict"
     namespace = "strict"
+    writes = False
 
     def detect(self, probe: Probe) -> Confidence | None:
         return Confidence(100, "anything")

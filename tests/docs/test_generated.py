@@ -23,9 +23,9 @@ def test_generated_pages_and_tables_are_up_to_date() -> None:
 
 def test_what_is_out_of_date_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(generate.CAPABILITIES, "trees", "other words")
-    assert list(generate.outdated()) == [generate.DOCS / "plugins.md"]
+    assert list(generate.outdated()) == [generate.DOCS / "capabilities.md"]
     monkeypatch.setitem(CODES, "read.of-yesterday", CODES["read.bom"])
-    assert set(generate.outdated()) == {generate.DOCS / "plugins.md", generate.DOCS / "findings.md"}
+    assert set(generate.outdated()) == {generate.DOCS / "capabilities.md", generate.DOCS / "findings.md"}
 
 
 def test_the_check_fails_and_writes_nothing(

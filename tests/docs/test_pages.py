@@ -96,7 +96,7 @@ def test_a_project_of_the_page_is_installed_for_the_page_only(tmp_path: Path) ->
         "a_module.py": "raise ImportError('of the page')",
     }
     written = "".join(f"<!-- file: {name} -->\n\n```text\n{text}\n```\n\n" for name, text in files.items())
-    broken = "loomconv: the plugin a could not be loaded: ImportError: of the page"
+    broken = "loomconv: the plugin a is left out: ImportError: of the page"
     commands = (
         f"```console\n$ loomconv formats\n...\n{broken}\n$ loomconv formats 2>&1 >/dev/null | cat\n{broken}\n```\n"
     )

@@ -26,6 +26,7 @@ from loomconv.report import CODES, Report, add_failure
 from loomconv.storage import Limits
 from loomconv.validation import validate_file
 from loomconv_plugins import openloom_2
+from tests import outline
 from tests.made import link, node
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -234,6 +235,7 @@ MADE: dict[str, Callable[[Case], Any]] = {
     "detect.ambiguous": lambda case: tie(case),
     "validate.schema": lambda case: validated(case, loom(node("a"), mode=5)),
     "validate.sampled": lambda case: sampled(case),
+    "loss.node-id": lambda case: without_ids(case),
     "loss.node-time": lambda case: timeless(case),
     "loss.rewritten-text": lambda case: case.convert(loom(node("a", "<p>x</p>")), "socketteer"),
     "loss.depth": lambda case: case.convert(loom(*(node(f"n{number}") for number in range(600))), "socketteer"),
@@ -273,6 +275,11 @@ def tie(case: Case) -> None:
         registry_of(format_of("a", 50), format_of("b", 50)).detect(PROBE)
     except LoomconvError as error:
         add_failure(case.report, error)
+
+
+def without_ids(case: Case) -> None:
+    registry = Registry([("openloom-2", openloom_2), ("outline", outline)])
+    api.convert(jsontext.encode(LOOM), case.folder / "x.outline", report=case.report, registry=registry)
 
 
 def with_a_plugin_that_fails(case: Case) -> None:
