@@ -1,4 +1,4 @@
-"""A made-up format of plain text without ids: lines of JSON texts, indented by tabs, `+` by a person, `-` by a model."""
+"""A made-up format of plain text without ids: lines of JSON texts, indented by tabs; `-` is a model's."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ Raw = dict[str, Any]
 _SET: Final = "set"
 _ABSENT: Final = "absent"
 _ORDER: Final = "order"
+# What stood in the file itself where the stash stands in a document.
+_CARRIED: Final = "carried"
 
 
 def same_json(left: Any, right: Any) -> bool:
@@ -59,9 +61,12 @@ class Lens:
         plain = {key: _emptied(value) if key in self.inner else value for key, value in raw.items()}
         others: Raw = {}
         if self.carrier is not None and isinstance(plain.get(self.carrier), dict):
-            others = {name: kept for name, kept in plain.pop(self.carrier).items() if name != self.namespace}
+            others = dict(plain.pop(self.carrier))
+        carried = [others.pop(self.namespace)] if self.namespace in others else []
         core = self.core(plain)
         stash = _difference(plain, self.base(core))
+        if carried:
+            stash[_CARRIED] = carried
         if [*self._patched(core, stash)] != [*plain]:
             stash[_ORDER] = [*plain]
         extensions = {**others, **({self.namespace: stash} if stash else {})}
@@ -73,7 +78,11 @@ class Lens:
         given = holder.get("extensions")
         extensions = dict(given) if isinstance(given, dict) else {}
         stash = extensions.pop(self.namespace, None)
-        raw = self._patched(core, stash if isinstance(stash, dict) else {})
+        stash = stash if isinstance(stash, dict) else {}
+        raw = self._patched(core, stash)
+        carried = stash.get(_CARRIED)
+        if isinstance(carried, list) and carried:
+            extensions[self.namespace] = carried[0]
         if extensions and self.carrier is not None:
             raw[self.carrier] = extensions
         return raw

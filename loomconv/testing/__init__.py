@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from loomconv.testing.looms import chain, link, loom, node, note_edge, star
     from loomconv.testing.outcomes import Outcome, check_format
     from loomconv.testing.problems import Nonconformance, Problem
-    from loomconv.testing.samples import samples
+    from loomconv.testing.sample_files import samples
     from loomconv.testing.subject import Subject
 
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "looms": ("chain", "link", "loom", "node", "note_edge", "star"),
     "outcomes": ("Outcome", "check_format"),
     "problems": ("Nonconformance", "Problem"),
-    "samples": ("samples",),
+    "sample_files": ("samples",),
     "subject": ("Subject",),
 }
 __all__ = [

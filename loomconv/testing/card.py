@@ -16,7 +16,7 @@ from loomconv.roundtrip import round_trip
 from loomconv.testing.features import FEATURES
 from loomconv.testing.fidelity import feature_outcome
 from loomconv.testing.outcomes import Outcome
-from loomconv.testing.samples import write_samples
+from loomconv.testing.sample_files import write_samples
 from loomconv.testing.subject import Subject
 
 __all__ = ["FidelityCard", "fidelity_card"]

@@ -58,8 +58,8 @@ def fixture_is_valid(subject: Subject, fixture: Path, folder: Path) -> Iterator[
         yield from _invalid(subject, fixture, fixture.name)
 
 
-def is_sound(subject: Subject, fixture: Path) -> bool:
-    """Whether the file can be read and nothing in it is odd, mended or left out."""
+def is_sound(subject: Subject, fixture: Path, *, odd_values: bool = False) -> bool:
+    """Whether the file can be read and nothing in it is mended or left out, nor, unless they are allowed, odd."""
     from loomconv import api
     from loomconv.report import Report
 
@@ -68,8 +68,9 @@ def is_sound(subject: Subject, fixture: Path) -> bool:
         document = api.load(fixture, format=subject.format.name, report=report, registry=subject.registry)
     except LoomconvError:
         return False
-    odd = any(each.severity != "notice" for each in report.findings if not each.code.startswith("privacy."))
-    return document.pristine and not odd
+    if not document.pristine or report.severities["error"] or any(code.startswith("repair.") for code in report.codes):
+        return False
+    return odd_values or not report.severities["warning"]
 
 
 def _invalid(subject: Subject, path: Path, where: str) -> Iterator[Problem]:

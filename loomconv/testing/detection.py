@@ -11,7 +11,7 @@ from loomconv.format import Confidence, Format, Probe
 from loomconv.storage import open_source
 from loomconv.testing.features import FEATURES
 from loomconv.testing.problems import Problem
-from loomconv.testing.samples import samples
+from loomconv.testing.sample_files import samples
 from loomconv.testing.subject import Subject
 
 __all__ = ["anything_can_be_probed", "fixture_is_recognised", "others_are_left_alone", "written_is_recognised"]

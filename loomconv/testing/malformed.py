@@ -33,6 +33,8 @@ def cut(subject: Subject, fixture: Path, folder: Path) -> Iterator[Problem]:
     quote, comma = data.rfind(b'"'), data.rfind(b",")
     offsets = {1, 2, 3, len(data) - 1, len(data) - 2, quote, quote + 1, comma, comma + 1}
     offsets |= {len(data) * part // 17 for part in range(1, 17)}
+    # In the middle of a character.
+    offsets.add(next((position + 1 for position, byte in enumerate(data) if byte >= 0x80), 0))
     for offset in sorted(each for each in offsets if 0 < each < len(data)):
         yield from _tried(subject, folder, fixture.suffix, data[:offset], f"{fixture.name} cut behind byte {offset}")
 

@@ -25,6 +25,8 @@ from loomconv_plugins import openloom_2
 PAGE = generate.DOCS / "plugins.md"
 FENCES = list(shown.fences(PAGE.read_text("utf-8").split("\n")))
 FILES = {fence.mark.removeprefix("file: "): fence.text for fence in FENCES if fence.mark.startswith("file: ")}
+# The file as it is after the last step.
+TWIGS = shown.joined({name.partition("#")[2]: text for name, text in FILES.items() if name.startswith("twigs.py#")})
 OPENLOOM = sorted((generate.ROOT / "fixtures" / "openloom-2").glob("*.openloom"))
 # Files that cannot be read, that are mended on the way, or from which keys are taken out.
 NOT_WHOLE = ("broken-", "repair-", "gap-a", "major-", "secrets")
@@ -34,7 +36,7 @@ NOT_WHOLE = ("broken-", "repair-", "gap-a", "major-", "secrets")
 def twigs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The module of the page, as a plugin would be imported."""
     path = tmp_path_factory.mktemp("plugin") / "loomconv_twigs.py"
-    path.write_text(FILES["loomconv_twigs/__init__.py"], encoding="utf-8")
+    path.write_text(TWIGS, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("loomconv_twigs", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -145,8 +147,9 @@ def test_depth_is_no_matter(registry: Registry, tmp_path: Path) -> None:
     assert outcome.comparison.total == 0
 
 
-def test_the_page_names_all_that_there_is() -> None:
-    page = PAGE.read_text("utf-8")
+def test_the_pages_name_all_that_there_is() -> None:
+    page = PAGE.read_text("utf-8") + (generate.DOCS / "capabilities.md").read_text("utf-8")
+    page += (generate.DOCS / "plugin-reference.md").read_text("utf-8")
     hooks = [name for name in vars(hookspecs) if name.startswith("loomconv_")]
     assert len(hooks) == 5
     members = [name for name, value in vars(Format).items() if inspect.isfunction(value) and not name.startswith("_")]

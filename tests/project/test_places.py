@@ -27,7 +27,11 @@ def renamed(tree: Tree, names: dict[str, str]) -> Tree:
     """The tree as a reader would give it that makes ids up."""
     nodes = [{**each, "id": names[key]} for key, each in tree.nodes.items()]
     edges = [
-        {**edge, "sources": [{"nodeId": names[edge["sources"][0]["nodeId"]]}], "targetNodeId": names[edge["targetNodeId"]]}
+        {
+            **edge,
+            "sources": [{"nodeId": names[edge["sources"][0]["nodeId"]]}],
+            "targetNodeId": names[edge["targetNodeId"]],
+        }
         for edge in tree.edges
     ]
     fields = {**tree.fields, "rootNodeIds": [names[root] for root in tree.roots]}
