@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loomconv.api import convert
-from loomconv.errors import LoomconvError
+from loomconv.errors import LoomconvError, PluginFault
 from loomconv.registry import default_registry
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -50,9 +50,29 @@ def test_damage_is_never_a_fault_of_the_program(name: str, tmp_path: Path) -> No
         try:
             convert(source, tmp_path / f"out{kind}", source_format=name, target_format=target)
             convert(tmp_path / f"out{kind}", tmp_path / "back.openloom", source_format=target)
+        except PluginFault:
+            raise
         except LoomconvError as error:
             assert str(error)
             outcomes["refused"] += 1
         else:
             outcomes["converted"] += 1
     assert outcomes["converted"] > 0
+
+
+@pytest.mark.parametrize("name", sorted(default_registry().formats))
+def test_a_byte_that_is_no_text_may_stand_anywhere(name: str, tmp_path: Path) -> None:
+    """In keys and values that a quick reader passes over, too."""
+    chance = random.Random(name)
+    files = [path for path in sorted((FIXTURES / name).iterdir()) if path.is_file() and path.stat().st_size < 20_000]
+    for number in range(ROUNDS * 2):
+        path = chance.choice(files)
+        data = path.read_bytes()
+        places = [match.start() + 1 for match in re.finditer(rb'"', data)] or [len(data) // 2]
+        place = chance.choice(places)
+        source = tmp_path / f"in{path.suffix}"
+        source.write_bytes(data[:place] + b"\xff" + data[place:])
+        try:
+            convert(source, tmp_path / f"out-{number}.openloom", source_format=name)
+        except LoomconvError as error:
+            assert not isinstance(error, PluginFault), f"{path.name} at {place}: {error}"

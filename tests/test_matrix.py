@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loomconv import LoomconvError, Report, load
+from loomconv.errors import PluginFault
 from loomconv.options import ConversionOptions
 from loomconv.registry import default_registry
 from loomconv.roundtrip import round_trip
@@ -28,6 +29,8 @@ def _is_clean(path: Path) -> bool:
     """Whether the file can be read and nothing in it had to be mended or left out."""
     try:
         return load(str(path), report=Report()).pristine
+    except PluginFault:
+        raise
     except LoomconvError:
         return False
 
@@ -56,6 +59,8 @@ def test_there_and_back(name: str, path: str, via: str) -> None:
         # Mended files have tests of their own; here it only matters that they convert or are refused in words.
         try:
             trip = round_trip(str(source), [via])
+        except PluginFault:
+            raise
         except LoomconvError as error:
             assert str(error)
         else:

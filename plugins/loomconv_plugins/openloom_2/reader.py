@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from loomconv import jsontext
-from loomconv.errors import InvalidDocument, UnreadableFile
+from loomconv.errors import InvalidDocument, LoomconvError, UnreadableFile
 from loomconv.format import ReadContext
 from loomconv.model import Document, Tree, TreeBuilder
 from loomconv.model.edges import EdgeTable
@@ -427,12 +427,16 @@ class _TreeReader:
 def _strings_with_more(node: ProbedNode, block: msgspec.Raw, text: bytes) -> int:
     """The number of strings of a node that has unknown keys or `extensions`, if nothing need be done about them.
 
-    -1 if that takes a close look: they hold a secret, `extensions` are no object, or a key may be there twice.
+    -1 if that takes a close look: they hold a secret, `extensions` are no object, a key may be there twice, or what the
+    probe passed over is no text.
     """
     known = core_strings(node)
     if known < 0:
         return -1
-    beyond = _beyond_core(block)
+    try:
+        beyond = _beyond_core(block)
+    except (msgspec.DecodeError, LoomconvError):
+        return -1
     if not isinstance(beyond.get("extensions"), dict | None) or drop_secrets(beyond)[1]:
         return -1
     known += jsontext.strings_in_value(beyond)
