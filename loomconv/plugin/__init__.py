@@ -17,8 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from loomconv import __version__ as HUB_VERSION  # noqa: N812 - a constant by another name
-    from loomconv import jsontext
+    import loomconv.jsontext as jsontext
     from loomconv.capabilities import ANY, EVERYTHING, NO_IDS, Capabilities
     from loomconv.errors import (
         InvalidDocument,
@@ -68,6 +67,8 @@ if TYPE_CHECKING:
     from loomconv.schema import SchemaFault, Steps, load_schema, validate, validate_nodes, walk_nested
     from loomconv.storage import Limits, Source
     from loomconv.storage.database import SQLITE_MAGIC, open_database, table_names
+
+    HUB_VERSION: str
 
 __all__ = [
     "ANY",

@@ -53,6 +53,8 @@ CHECKS: Final[tuple[Check, ...]] = (
            fidelity.capabilities_are_true, "reads", "writes"),
     _check("residue", "every feature of a loom comes home from the format",
            fidelity.features_come_home, "reads", "writes"),
+    _check("others-come-home", "small files of every other format come home from the format",
+           fidelity.others_come_home, "reads", "writes"),
     _check("extensions", "extensions of others travel where `unknown_keys` says so",
            fidelity.extensions_travel, "reads", "writes"),
     _check("put-get", "reading what was written gives the same document", fidelity.put_get, "reads", "writes"),

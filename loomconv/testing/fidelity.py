@@ -19,6 +19,7 @@ from loomconv.testing.declaration import is_sound
 from loomconv.testing.features import FEATURES, Feature
 from loomconv.testing.looms import link, loom, node
 from loomconv.testing.problems import Problem, problems_of
+from loomconv.testing.sample_files import samples
 from loomconv.testing.subject import Subject
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "generated_files_come_home",
     "get_put",
     "options_work",
+    "others_come_home",
     "put_get",
 ]
 
@@ -130,6 +132,24 @@ def fixture_comes_home(subject: Subject, fixture: Path, folder: Path) -> Iterato
         if other is subject.format or not (other.reads and other.writes):
             continue
         yield from _trip(subject, fixture, name).problems
+
+
+def others_come_home(subject: Subject, folder: Path) -> Iterator[Problem]:
+    """A small file of every other format returns from this one."""
+    for name, path in samples(subject.registry, subject.pivot, folder, without=subject.format.name):
+        other = subject.registry.formats[name]
+        if not other.reads:
+            continue
+        journey = f"{path.name}: {name} -> {subject.format.name} -> {name}"
+        try:
+            trip = round_trip(path, [subject.format.name], source_format=name, registry=subject.registry)
+        except LoomconvError as error:
+            yield Problem(f"the journey ends early: {error.message}", journey, error.next_step)
+            continue
+        for problem in problems_of(_meant(trip), journey):
+            order = "add edges from the roots down, children in their order: the order of all edges is kept"
+            told_by_edges = "loomconv" in problem.what or "extensions" in problem.what or "/loomconv" in problem.where
+            yield Problem(problem.what, problem.where, order) if told_by_edges else problem
 
 
 class _Journey:

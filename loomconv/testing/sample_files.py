@@ -21,11 +21,14 @@ _NODES: Final = (
     node("c", "there was", "model", extensions={"other-app": {"k": 1}}),
 )
 _EDGES: Final = (link("a", "b"), link("a", "c"))
-# A single text, a tree of texts that run on, and a dialogue.
+# A tree whose nodes stand neither by level nor branch by branch.
+_BUSHY: Final = (("a", "c"), ("a", "b"), ("c", "d"), ("b", "e"), ("c", "f"), ("f", "g"), ("b", "h"))
+# A single text, a tree of texts that run on, a dialogue, and one with more branches.
 _LOOMS: Final = (
     loom(node("a", "Once.")),
     loom(*_NODES, edges=list(_EDGES), title="A tale", currentNodeId="b"),
     loom(*_NODES, edges=list(_EDGES), title="A talk", mode="dialogue", systemContext="Be kind."),
+    loom(*(node(each, f"text {each}") for each in "ahcegbdf"), edges=[link(*ends) for ends in _BUSHY], mode="dialogue"),
 )
 
 

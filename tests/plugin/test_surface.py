@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ import loomconv.plugin as api
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
+PLUGINS = ROOT / "plugins" / "loomconv_plugins"
 RECORDS = Path(__file__).parent / "surfaces"
 VERSION = ".".join(map(str, api.API_VERSION))
 REFERENCE = (ROOT / "docs" / "plugin-reference.md").read_text("utf-8")
@@ -76,6 +79,45 @@ def test_a_deprecated_name_works_and_warns(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("loomconv.model.ids.make_id", api.mint_ulid, raising=False)
     with pytest.warns(DeprecationWarning, match=r"deprecated since plugin API 1.1 and goes with 2.0: use mint_ulid"):
         assert api.make_id is api.mint_ulid
+
+
+# The log for running programs is a public part of loomconv with a page of its own (docs/write-log.md).
+OF_THE_WRITE_LOG = "loomconv.writelog"
+
+
+def public_objects() -> list[object]:
+    """What the names of the API, and those of its modules, stand for."""
+    found: list[object] = [getattr(api, name) for name in api.__all__]
+    for module in (api.jsontext, api.times):
+        found += [getattr(module, name) for name in module.__all__]
+    return found
+
+
+def imported_by(path: Path) -> Iterator[tuple[str, str]]:
+    """What a module takes from the hub: module and name."""
+    for each in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(each, ast.ImportFrom) and each.module and each.module.partition(".")[0] == "loomconv":
+            yield from ((each.module, alias.name) for alias in each.names)
+
+
+@pytest.mark.parametrize("folder", sorted(path.name for path in PLUGINS.iterdir() if path.name[0] != "_"))
+def test_formats_that_come_along_use_nothing_that_a_strangers_cannot(folder: str) -> None:
+    public = public_objects()
+    private = {
+        f"{module}.{name}"
+        for path in (PLUGINS / folder).glob("*.py")
+        for module, name in imported_by(path)
+        if module != OF_THE_WRITE_LOG
+        and not any(getattr(importlib.import_module(module), name) is each for each in public)
+    }
+    assert private == set()
+
+
+@pytest.mark.parametrize("project", ["loomconv-canopy", "loomconv-mycelium"])
+def test_strangers_formats_import_the_one_module_and_nothing_else(project: str) -> None:
+    sources = list((ROOT / "fixtures" / "third_party" / project / "src").rglob("*.py"))
+    assert sources
+    assert {module for path in sources for module, _ in imported_by(path)} == {"loomconv.plugin"}
 
 
 def test_the_docstrings_say_something() -> None:
