@@ -104,7 +104,7 @@ def _formats_page() -> str:
         "cannot hold is reported by [a code of its own](../findings.md#loss) and "
         "[kept aside](../residue.md) at the levels of the last table.",
         f"## Capabilities\n\nA list names what is held; `{ANY}` means that nothing of the kind is lost. "
-        "[Writing a plugin](../plugins.md#capabilities) explains each.",
+        "[Capabilities](../capabilities.md) explains each.",
     ]
     for title, names in CAPABILITY_GROUPS.items():
         rows = [(each.name, *(_held(getattr(each.capabilities, name)) for name in names)) for each in formats()]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
+from itertools import repeat
 from typing import Any
 
 import msgspec
@@ -25,7 +27,7 @@ class TreeBuilder:
     structural repair is the hub's business.
     """
 
-    __slots__ = ("_examine", "_late", "edges", "fields", "nodes")
+    __slots__ = ("_examine", "_late", "_plain", "edges", "fields", "nodes")
 
     def __init__(
         self,
@@ -39,6 +41,8 @@ class TreeBuilder:
         self.nodes = NodeIndex(decoder)
         self.edges = EdgeTable(self.nodes)
         self._late: list[tuple[str, str] | Edge] = []
+        # How many edges came by `add_edge`.
+        self._plain = 0
 
     def add_node(self, node_id: str, node: Node, block: msgspec.Raw | None = None, *, sound: bool = False) -> int:
         """Append a node and return its ordinal. Raises KeyError when the id is taken: see `mint`.
@@ -63,7 +67,12 @@ class TreeBuilder:
         return minted
 
     def add_edge(self, parent: str, child: str) -> None:
-        """Append a plain parent → child edge; sibling order is the order of these calls."""
+        """Append a plain parent → child edge; sibling order is the order of these calls.
+
+        When all edges of a tree come this way, they stand by parents in the tree, parents depth first, in whatever
+        order their parents came: such an order says nothing.
+        """
+        self._plain += 1
         ordinals = self.nodes.ordinals
         if not self._late and parent in ordinals and child in ordinals:
             self.edges.add(ordinals[parent], ordinals[child])
@@ -87,4 +96,23 @@ class TreeBuilder:
             else:
                 self.edges.append(edge)
         self._late.clear()
-        return Tree(self.fields, self.nodes, self.edges)
+        tree = Tree(self.fields, self.nodes, self.edges)
+        return tree.with_edges(_by_parents(tree)) if self._plain == len(self.edges) else tree
+
+
+def _by_parents(tree: Tree) -> EdgeTable:
+    """The edges of a strict tree by parents, parents depth first; the same table when they stand so, or it is none."""
+    edges, graph = tree.edges, tree.graph
+    roots = tree.root_ordinals or graph.roots()
+    if max(graph.incoming, default=0) > 1 or len(edges) != sum(graph.incoming):
+        return edges
+    parents, targets = array("q"), array("q")
+    for ordinal in graph.walk(roots):
+        children = graph.children(ordinal)
+        parents.extend(repeat(ordinal, len(children)))
+        targets.extend(children)
+    if targets == edges.targets or len(targets) != len(edges):
+        return edges
+    table = EdgeTable(tree.nodes)
+    table.extend_plain(parents, targets)
+    return table

@@ -146,10 +146,7 @@ def others_come_home(subject: Subject, folder: Path) -> Iterator[Problem]:
         except LoomconvError as error:
             yield Problem(f"the journey ends early: {error.message}", journey, error.next_step)
             continue
-        for problem in problems_of(_meant(trip), journey):
-            order = "add edges from the roots down, children in their order: the order of all edges is kept"
-            told_by_edges = "loomconv" in problem.what or "extensions" in problem.what or "/loomconv" in problem.where
-            yield Problem(problem.what, problem.where, order) if told_by_edges else problem
+        yield from problems_of(_meant(trip), journey)
 
 
 class _Journey:

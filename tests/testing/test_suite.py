@@ -224,24 +224,28 @@ class TestClaims(FormatConformance):
 """
 
 
-def run_pytest(pytester: pytest.Pytester, exceptions: dict[str, str], *arguments: str) -> pytest.RunResult:
+def run_pytest(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, exceptions: dict[str, str], *arguments: str
+) -> pytest.RunResult:
+    # Run in a process of its own: modules are shared with other tests here.
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     pytester.makepyfile(MODULE.replace("EXCEPTIONS", repr(exceptions)))
-    return pytester.runpytest("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", *arguments)
 
 
 pytest_plugins = ["pytester"]
 
 
-def test_a_failure_reads_like_advice(pytester: pytest.Pytester) -> None:
-    result = run_pytest(pytester, {}, "-k", "capabilities")
+def test_a_failure_reads_like_advice(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_pytest(pytester, monkeypatch, {}, "-k", "capabilities")
     result.assert_outcomes(failed=1)
     text = result.stdout.str()
     assert "take it out of `meta`" in text
     assert "run_check(" not in text, "no traceback"
 
 
-def test_an_exception_has_to_be_needed(pytester: pytest.Pytester) -> None:
-    run_pytest(pytester, {"capabilities": "for a test"}, "-k", "capabilities").assert_outcomes(xfailed=1)
-    run_pytest(pytester, {"put-get": "for a test"}, "-k", "put-get").assert_outcomes(failed=1)
-    result = run_pytest(pytester, {"made-up": "for a test"})
+def test_an_exception_has_to_be_needed(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_pytest(pytester, monkeypatch, {"capabilities": "for a test"}, "-k", "capabilities").assert_outcomes(xfailed=1)
+    run_pytest(pytester, monkeypatch, {"put-get": "for a test"}, "-k", "put-get").assert_outcomes(failed=1)
+    result = run_pytest(pytester, monkeypatch, {"made-up": "for a test"})
     assert "names checks that there are not: made-up" in result.stdout.str()
