@@ -66,6 +66,7 @@ def test_what_cannot_be_done_is_said(arguments: list[str], status: int, said: st
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_check_says_what_holds_and_what_does_not(tmp_path: Path) -> None:
     text = OUTLINE.read_text().replace('roots="many"', 'roots="many", meta=("bookmarked",)')
     (tmp_path / "bad.py").write_text(text)
@@ -104,6 +105,7 @@ def test_a_project_is_complete_and_nothing_is_left_to_fill_in(tmp_path: Path) ->
         create_project("my-loom", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_new_format_conforms_as_it_is(tmp_path: Path) -> None:
     assert loomconv("plugin", "new", "twigs", cwd=tmp_path).returncode == 0
     project = tmp_path / "loomconv-twigs"

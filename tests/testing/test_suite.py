@@ -36,6 +36,7 @@ def subject_of(chosen: Format, *fixtures: Path) -> Subject:
     return Subject.of(chosen, fixtures, registry=REGISTRY, effort=0.3)
 
 
+@pytest.mark.slow
 class TestOutline(FormatConformance):
     """A format of plain text without ids conforms."""
 
