@@ -211,6 +211,7 @@ def _commands_page() -> str:
         "output, messages to standard error. `-` is standard input or output. Formats bring "
         "[options of their own](formats/README.md#options-of-formats), which `--help` lists, too.",
         f"```text\n{_usage(context)}\n```",
+        _own_options(program, context),
     ]
     commands = [(name, program.get_command(context, name)) for name in program.list_commands(context)]
     ours = [(name, each) for name, each in commands if each is not None and _is_ours(each)]
@@ -239,16 +240,20 @@ def _command_section(name: str, command: click.Command, parent: click.Context) -
         f"```text\n{_usage(context)}\n```",
         _prose(command.help or ""),
     ]
-    # The command's own options; those of formats are on the page of formats.
-    options = [each for each in click.Command.get_params(command, context) if isinstance(each, click.Option)]
-    records = [record for each in options if (record := each.get_help_record(context)) is not None]
-    parts.append(_table(("option", "meaning"), [(_code(names), _prose(text)) for names, text in records]))
+    parts.append(_own_options(command, context))
     if more := _epilog(command):
         parts.append(more)
     if isinstance(command, click.Group):
         below = [(each, command.get_command(context, each)) for each in command.list_commands(context)]
         parts += [_command_section(each, found, context) for each, found in below if found is not None]
     return "\n\n".join(parts)
+
+
+def _own_options(command: click.Command, context: click.Context) -> str:
+    """The command's own options; those of formats are on the page of formats."""
+    options = [each for each in click.Command.get_params(command, context) if isinstance(each, click.Option)]
+    records = [record for each in options if (record := each.get_help_record(context)) is not None]
+    return _table(("option", "meaning"), [(_code(names), _prose(text)) for names, text in records])
 
 
 def _prose(text: str) -> str:
