@@ -85,18 +85,24 @@ class Program(click.Group):
     ) -> Any:
         """Run with the given arguments and exit with the status; without `standalone_mode`, return it."""
         tolerate()
+        left_out: dict[str, str] = {}
         try:
             with _with_plugin_files(list(sys.argv[1:] if args is None else args)) as rest:
-                result = super().main(
-                    rest, prog_name or "loomconv", complete_var, standalone_mode=False,
-                    windows_expand_args=windows_expand_args, **extra,
-                )  # fmt: skip
+                try:
+                    result = super().main(
+                        rest, prog_name or "loomconv", complete_var, standalone_mode=False,
+                        windows_expand_args=windows_expand_args, **extra,
+                    )  # fmt: skip
+                finally:
+                    left_out = _broken_plugins()
             status = result if isinstance(result, int) else statuses.DONE
         except Exception as error:
             status = _explain(error)
         except KeyboardInterrupt:
             status = statuses.INTERRUPTED
-        _name_broken_plugins()
+        # A conversion without a plugin that should have had a say is another one than was asked for.
+        for name, reason in left_out.items():
+            print_message(neutralised(f"loomconv: the plugin {name} is left out: {reason}"))
         if standalone_mode:
             sys.exit(status)
         return status
@@ -174,14 +180,13 @@ def _with_plugin_files(arguments: list[str]) -> Iterator[list[str]]:
             os.environ[FILES_VARIABLE] = former
 
 
-def _name_broken_plugins() -> None:
-    """A conversion without a plugin that should have had a say is another one than was asked for."""
+def _broken_plugins() -> dict[str, str]:
+    """The plugins that are left out, and why."""
     if "loomconv.registry" not in sys.modules:
-        return  # nobody has asked for a plugin
+        return {}  # nobody has asked for a plugin
     from loomconv.registry import broken_plugins
 
-    for name, reason in broken_plugins().items():
-        print_message(neutralised(f"loomconv: the plugin {name} is left out: {reason}"))
+    return broken_plugins()
 
 
 @click.group(

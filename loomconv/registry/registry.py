@@ -244,13 +244,19 @@ def _distribution(entry_point: EntryPoint) -> str:
     return entry_point.dist.name if entry_point.dist is not None else ""
 
 
+def _asked_for() -> tuple[str, str]:
+    """What the two variables say now."""
+    return os.environ.get(FILES_VARIABLE, ""), os.environ.get(DISABLE_VARIABLE, "")
+
+
 # What the two variables said → the registry.
 _default: dict[tuple[str, str], Registry] = {}
 
 
 def broken_plugins() -> dict[str, str]:
     """The plugins that are left out of the default registry, and why; empty while nobody has asked for it."""
-    return {name: why for registry in _default.values() for name, why in registry.broken.items()}
+    registry = _default.get(_asked_for())
+    return {} if registry is None else dict(registry.broken)
 
 
 def default_registry() -> Registry:
@@ -259,7 +265,7 @@ def default_registry() -> Registry:
     Two variables of the environment, and hence worker processes, too, have a say: `LOOMCONV_DISABLE_PLUGINS`, names of
     entry points separated by commas, and `LOOMCONV_PLUGINS`, files of plugins separated as in `PATH`.
     """
-    files, disabled = os.environ.get(FILES_VARIABLE, ""), os.environ.get(DISABLE_VARIABLE, "")
+    files, disabled = _asked_for()
     if (files, disabled) not in _default:
         _default[files, disabled] = Registry.from_entry_points(
             [path for path in files.split(os.pathsep) if path], {name.strip() for name in disabled.split(",")}
