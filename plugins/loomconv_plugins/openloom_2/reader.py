@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, cast
 
 import msgspec
 
 from loomconv import jsontext
-from loomconv.errors import InvalidDocument, LoomconvError, UnreadableFile
+from loomconv.errors import InvalidDocument, LoomconvError
 from loomconv.format import ReadContext
 from loomconv.model import Document, Tree, TreeBuilder
 from loomconv.model.edges import EdgeTable
@@ -19,53 +19,15 @@ from loomconv.model.types import Node
 from loomconv.privacy import drop_secrets
 from loomconv.report.shown import shown_value
 from loomconv.storage import Source
+from loomconv_plugins.openloom_2.doubled_keys import account_for_keys, is_free_of_doubles
+from loomconv_plugins.openloom_2.envelope import Envelope, TreeText, decode_object, fast_envelope, plain_fields
 from loomconv_plugins.openloom_2.probe import ProbedNode, core_strings, has_strings, ordinary_strings, probe_nodes
 
-__all__ = ["LARGE", "read", "source_key_orders"]
+__all__ = ["read"]
 
 _Blocks = Mapping[str, Any]
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-# Every value is decoded by `jsontext`, which keeps the spelling of numbers.
-_Text = msgspec.Raw | msgspec.UnsetType
-
-
-class _TreeText(msgspec.Struct, forbid_unknown_fields=True):
-    """A tree whose keys are all known: everything in one pass over the text."""
-
-    nodes: dict[str, msgspec.Raw]
-    edges: list[msgspec.Raw] | msgspec.UnsetType = msgspec.UNSET
-    id: _Text = msgspec.UNSET
-    title: _Text = msgspec.UNSET
-    description: _Text = msgspec.UNSET
-    mode: _Text = msgspec.UNSET
-    systemContext: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    rootNodeIds: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    currentNodeId: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    createdAt: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    updatedAt: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    tags: _Text = msgspec.UNSET
-    agents: _Text = msgspec.UNSET
-    extensions: _Text = msgspec.UNSET
-
-
-class _DocumentText(msgspec.Struct, forbid_unknown_fields=True):
-    trees: list[_TreeText]
-    format: _Text = msgspec.UNSET
-    version: _Text = msgspec.UNSET
-    exportedAt: _Text = msgspec.UNSET  # noqa: N815 - the specification's spelling
-    generator: _Text = msgspec.UNSET
-    agents: _Text = msgspec.UNSET
-    extensions: _Text = msgspec.UNSET
-
-
-_decode_document = msgspec.json.Decoder(_DocumentText).decode
-_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
-
-# From this size on the pass that finds the order of keys is left to the writer, which hardly ever needs it.
-LARGE = 1 << 20
 # So many nodes are decoded at once: enough to save calls, and few enough to stay in the processor's cache.
 _BATCH = 256
 _VERSION = re.compile(r"[0-9]{1,6}(?:\.[0-9A-Za-z-]{1,12}){0,3}", re.ASCII)
@@ -77,93 +39,25 @@ def read(source: Source, context: ReadContext) -> Document:
     Raises InvalidDocument for another format, an unknown major version, or a document without trees (OL2-3-trees),
     UnreadableFile with line, column and byte for text that is no JSON.
     """
-    envelope = _fast_envelope(source)
+    envelope = fast_envelope(source)
     if envelope is None:
         value = context.load_json(source, max_depth=context.limits.nesting)
         if not isinstance(value, dict):
             raise InvalidDocument("the top level is not an object", source=source.name)
-        envelope = _Envelope(value, value.get("trees"), tuple(value))
+        envelope = Envelope(value, value.get("trees"), tuple(value))
     _check_document(envelope, source, context)
     fields = {key: value for key, value in envelope.fields.items() if key != "trees"}
     document = Document(fields, [], envelope.key_order)
     readers = [_TreeReader(context, position) for position in range(len(envelope.trees))]
     document.trees.extend(reader.read(tree) for reader, tree in zip(readers, envelope.trees, strict=True))
-    if envelope.text is not None and _is_free_of_doubles(envelope.text, readers, source.data):
+    if envelope.text is not None and is_free_of_doubles(envelope.text, readers, source.data):
         return document
     if envelope.is_text:
-        _account_for_keys(source, document, sum(reader.strings for reader in readers), context)
+        account_for_keys(source, document, sum(reader.strings for reader in readers), context)
     return document
 
 
-class _Envelope:
-    """A document's own fields and its trees, whichever way they were decoded."""
-
-    def __init__(
-        self,
-        fields: dict[str, Any],
-        trees: Any,
-        key_order: tuple[str, ...],
-        is_text: bool = False,
-        text: _DocumentText | None = None,
-    ) -> None:
-        self.fields = fields
-        self.trees: list[Any] = trees if isinstance(trees, list) else []
-        self.key_order = key_order
-        self.is_text = is_text
-        self.text = text
-
-
-def _fast_envelope(source: Source) -> _Envelope | None:
-    """The envelope with nodes and edges as bytes, None when the fast decoder refuses the text."""
-    try:
-        if source.size >= LARGE:
-            try:
-                text = _decode_document(source.data)
-                fields = _plain(text, "trees")
-                return _Envelope(fields, text.trees, (*fields, "trees"), is_text=True, text=text)
-            except msgspec.ValidationError:
-                pass  # unknown keys or odd types: keep them, which takes another pass
-        top = _decode_object(source.data)
-        trees = [_tree_object(block) for block in _decode_list(top["trees"])] if "trees" in top else None
-        fields = {key: jsontext.decode(block) for key, block in top.items() if key != "trees"}
-        return _Envelope(fields, trees, tuple(top), is_text=True)
-    except (*_REFUSED, UnreadableFile):
-        return None
-
-
-def _plain(text: Any, *left_out: str) -> dict[str, Any]:
-    """The fields of an envelope struct that were there, decoded."""
-    fields = {}
-    for key in text.__struct_fields__:
-        value = getattr(text, key)
-        if key not in left_out and value is not msgspec.UNSET:
-            fields[key] = jsontext.decode(value)
-    return fields
-
-
-def _tree_object(block: msgspec.Raw) -> Any:
-    """A tree as a mapping whose nodes and edges are bytes; the plain value when it is no such object."""
-    try:
-        tree: dict[str, Any] = dict(_decode_object(block))
-        for key, raw in tree.items():
-            if key == "nodes":
-                tree[key] = _decode_object(raw)
-            elif key == "edges":
-                tree[key] = _decode_list(raw)
-            else:
-                tree[key] = jsontext.decode(raw)
-    except msgspec.ValidationError:
-        return jsontext.decode(block)
-    return tree
-
-
-def source_key_orders(data: Any) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The order of keys of the document and of each tree in a text that the fast decoder takes."""
-    top = _decode_object(data)
-    return tuple(top), [tuple(_decode_object(tree)) for tree in _decode_list(top["trees"])]
-
-
-def _check_document(envelope: _Envelope, source: Source, context: ReadContext) -> None:
+def _check_document(envelope: Envelope, source: Source, context: ReadContext) -> None:
     """Format, version and trees (OL2-3-format, OL2-3.1-*, OL2-3-trees, A11)."""
     fields, report = envelope.fields, context.report
     if fields.get("format") != "open-loom":
@@ -248,8 +142,8 @@ class _TreeReader:
 
     def _parts(self, value: Any) -> tuple[dict[str, Any], _Blocks, Iterable[Any], tuple[str, ...]]:
         """Fields, nodes, edges and key order of a tree in any of its decoded forms."""
-        if isinstance(value, _TreeText):
-            fields = _plain(value, "nodes", "edges")
+        if isinstance(value, TreeText):
+            fields = plain_fields(value, "nodes", "edges")
             given: Any = [] if value.edges is msgspec.UNSET else value.edges
             nodes: Any = value.nodes
             key_order: tuple[str, ...] = (*fields, "nodes", "edges")
@@ -447,7 +341,7 @@ def _beyond_core(block: msgspec.Raw) -> dict[str, Any]:
     """What an object that the probe has passed holds besides: its `extensions`, and unknown keys."""
     return {
         key: jsontext.decode(bytes(value))
-        for key, value in _decode_object(block).items()
+        for key, value in decode_object(block).items()
         if key not in ProbedNode.__struct_fields__
     }
 
@@ -459,71 +353,3 @@ def _key(reference: Any, aliases: dict[str, str]) -> Any:
 
 def _decoded(value: Any) -> Any:
     return jsontext.decode(value) if type(value) is msgspec.Raw else value
-
-
-# -- duplicate keys ------------------------------------------------------------------------------------------------
-
-
-def _is_free_of_doubles(text: _DocumentText, readers: list[_TreeReader], data: Any) -> bool:
-    """Whether it is plain that no key is there twice; saves counting all strings of the file."""
-    parts = _members_are_accounted_for(text) and all(map(_is_accounted_for, readers, text.trees))
-    return parts and _has_size_of_parts(text, data)
-
-
-def _is_accounted_for(reader: _TreeReader, tree: _TreeText) -> bool:
-    """Whether nothing in the tree has a key twice, but for the tree itself and its map of nodes."""
-    if reader.doubled or not _members_are_accounted_for(tree):
-        return False
-    edges = [] if tree.edges is msgspec.UNSET else tree.edges
-    return sum(jsontext.strings_in_text(text) for text in _joined(edges)) == reader.edge_strings
-
-
-def _members_are_accounted_for(text: Any) -> bool:
-    return all(jsontext.keys_accounted(value, jsontext.decode(value)) for value in _own_members(text).values())
-
-
-def _has_size_of_parts(text: _DocumentText, data: Any) -> bool:
-    """Whether neither the document nor a tree nor a map of nodes has a key twice: quick to say, but not of any layout.
-
-    But for line breaks the file has just the length of its parts, unless a key has overwritten another.
-    """
-    size = len('{"trees":[]}') + _size_of_members(text) + len(text.trees) - 1
-    for tree in text.trees:
-        size += len('{"nodes":{}}') + _size_of_members(tree)
-        size += _size_of_items(tree.nodes.values()) + sum(len(key.encode()) + len('"":') for key in tree.nodes)
-        if tree.edges is not msgspec.UNSET:
-            size += len(',"edges":[]') + _size_of_items(tree.edges)
-    return size == len(data) - jsontext.line_breaks(data)
-
-
-def _own_members(text: Any) -> dict[str, bytes]:
-    """The members of an envelope struct that are neither trees nor nodes nor edges, as text."""
-    members = {key: getattr(text, key) for key in text.__struct_fields__ if key not in ("trees", "nodes", "edges")}
-    return {key: bytes(value) for key, value in members.items() if value is not msgspec.UNSET}
-
-
-def _size_of_members(text: Any) -> int:
-    """Bytes of these members, each with a comma."""
-    return sum(len(key) + len('"":,') + len(value) for key, value in _own_members(text).items())
-
-
-def _size_of_items(items: Iterable[msgspec.Raw]) -> int:
-    """Bytes of items with a comma between two."""
-    return max(sum(len(text) + 1 for text in _joined(items)) - 1, 0)
-
-
-def _joined(items: Iterable[msgspec.Raw]) -> Iterator[bytes]:
-    """The items with commas between them, in pieces: quicker to measure than one by one."""
-    items = iter(items)
-    while batch := list(islice(items, _BATCH)):
-        yield b",".join(batch)
-
-
-def _account_for_keys(source: Source, document: Document, strings_in_trees: int, context: ReadContext) -> None:
-    """Notice keys that are there twice: the text then has more strings than the values that were decoded.
-
-    The nodes' own bytes are kept in any case, so that the same format loses nothing; what another format loses is said.
-    """
-    if jsontext.strings_in_text(source.data) != strings_in_trees + jsontext.strings_in_value(document.fields) + 1:
-        oddities = jsontext.parse_exact(source.data).oddities
-        context.note([oddity for oddity in oddities if oddity.kind == "duplicate-key"])

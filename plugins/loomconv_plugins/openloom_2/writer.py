@@ -12,8 +12,8 @@ from loomconv import __version__, jsontext
 from loomconv.format import Sink, WriteContext
 from loomconv.model import Document, Tree, mint_ulid
 from loomconv.model.record import own_record, with_record
+from loomconv_plugins.openloom_2.envelope import LARGE, source_key_orders
 from loomconv_plugins.openloom_2.layouts import LAYOUTS, LINES
-from loomconv_plugins.openloom_2.reader import LARGE, source_key_orders
 
 __all__ = ["write"]
 

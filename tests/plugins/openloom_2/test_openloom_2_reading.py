@@ -16,8 +16,8 @@ from loomconv.model import plain_text
 from loomconv.model.record import own_record
 from loomconv.model.times import parse_iso
 from loomconv.storage import Limits
+from loomconv_plugins.openloom_2.envelope import LARGE
 from loomconv_plugins.openloom_2.probe import ordinary_strings, probe_node
-from loomconv_plugins.openloom_2.reader import LARGE
 from tests.made import TIMES, as_json, documents, examples, node, spelled
 from tests.plugins.openloom_2.harness import dump, faults, load, minimal, rewritten, value_of
 

@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from loomconv import jsontext
-from loomconv_plugins.openloom_2 import reader
+from loomconv_plugins.openloom_2 import doubled_keys, envelope
 from loomconv_plugins.openloom_2.probe import ProbedNode, probe_node, probe_nodes
 from tests.made import node
 from tests.plugins.openloom_2.harness import load
@@ -48,7 +49,7 @@ def test_a_key_that_is_there_twice_is_noticed_wherever_it_stands(name: str, whit
     before, after = DOUBLES[name]
     text = large_text().replace('"trees":[', f'"trees":[{white_space}')
     assert before in text
-    assert len(text) >= reader.LARGE
+    assert len(text) >= envelope.LARGE
     assert load(text.encode())[1].codes["read.duplicate-key"] == 0
     assert load(text.replace(before, after, 1).encode())[1].codes["read.duplicate-key"] == 1
 
@@ -56,7 +57,7 @@ def test_a_key_that_is_there_twice_is_noticed_wherever_it_stands(name: str, whit
 @pytest.mark.parametrize("change", [str, lambda text: text.replace(',"n', ',\n"n'), lambda text: text + "\n"])
 def test_the_strings_of_a_usual_file_are_not_counted(change: Callable[[str], str]) -> None:
     data = change(large_text()).encode()
-    assert reader._has_size_of_parts(reader._decode_document(data), data)
+    assert doubled_keys._has_size_of_parts(envelope.decode_document(data), data)
 
 
 # -- the look at a node ------------------------------------------------------------------------------------------------
@@ -82,4 +83,4 @@ def test_nodes_are_looked_at_alike_together_and_alone() -> None:
             return None
 
     for blocks in (plain, [], *([*plain[:3], odd, *plain[3:]] for odd in ODD)):
-        assert probe_nodes([reader.msgspec.Raw(block) for block in blocks]) == [alone(block) for block in blocks]
+        assert probe_nodes([msgspec.Raw(block) for block in blocks]) == [alone(block) for block in blocks]
