@@ -18,10 +18,11 @@ from loomconv.model.times import parse_iso, to_ms
 from loomconv.options import ConversionOptions
 from loomconv.registry import default_registry
 from loomconv.report import CODES, Finding, Report
+from loomconv.testing.features import FEATURES, Feature
 from tests.made import documents, examples, link
-from tests.test_capabilities import PROBES
 
 FORMATS = sorted(default_registry().formats)
+OF_ONE_TREE = [each for each in FEATURES if len(each.document["trees"]) == 1]
 MOST_ROUNDS: Final = 8
 Tree = dict[str, Any]
 
@@ -158,9 +159,9 @@ def test_all_codes_are_covered() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("probe", PROBES, ids=[each[0] for each in PROBES])
-def test_without_the_fact_there_is_no_finding(name: str, probe: tuple[Any, ...], tmp_path: Path) -> None:
-    value = copy.deepcopy(probe[1])
+@pytest.mark.parametrize("feature", OF_ONE_TREE, ids=[each.name for each in OF_ONE_TREE])
+def test_without_the_fact_there_is_no_finding(name: str, feature: Feature, tmp_path: Path) -> None:
+    value = copy.deepcopy(feature.document)
     found = [each for each in _losses(value, name, tmp_path) if _is_of_a_kind(each)]
     left = [each for each in _losses(_without(value, found), name, tmp_path) if _is_of_a_kind(each)]
     assert not {each.code for each in found} & {each.code for each in left}

@@ -17,7 +17,7 @@ from loomconv.batch.items import Item
 from loomconv.batch.scan import Scan
 from loomconv.registry import default_registry
 from loomconv.storage.limits import Limits
-from tests.batch.test_batch import FIXTURES, loom, report, run, statuses
+from tests.batch.harness import FIXTURES, loom, report, run, statuses
 
 MEMBERS = {
     "a/one.openloom": loom("One"),

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from loomconv import jsontext
 from loomconv.api import load
 from loomconv.batch.engines import Here, Local, partitions
 from loomconv.batch.items import Item, Outcome, Settings
@@ -31,53 +24,7 @@ from loomconv.batch.run import Batch
 from loomconv.batch.work import convert_item
 from loomconv.cli.program import program
 from loomconv.errors import DiskFull
-from tests.made import link, node
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-
-
-def loom(title: str = "A loom", **fields: Any) -> bytes:
-    nodes = {"a": node("a", title), "b": node("b", "more")}
-    tree = {"id": "t", "title": title, "rootNodeIds": ["a"], "nodes": nodes, "edges": [link("a", "b")], **fields}
-    return jsontext.encode({"format": "open-loom", "version": "2.0", "trees": [tree]})
-
-
-def several(*titles: str) -> bytes:
-    trees = [
-        {"id": f"t{number}", "title": title, "rootNodeIds": ["a"], "nodes": {"a": node("a", title)}, "edges": []}
-        for number, title in enumerate(titles)
-    ]
-    return jsontext.encode({"format": "open-loom", "version": "2.0", "trees": trees})
-
-
-def run(*arguments: Any) -> tuple[int, str, str]:
-    done = CliRunner().invoke(program, ["batch", *map(str, arguments)], standalone_mode=False)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.return_value, done.stdout, done.stderr
-
-
-def report(target: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((target / "loomconv-batch" / "report.json").read_text("utf-8"))
-    return found
-
-
-def statuses(target: Path) -> dict[str, str]:
-    return {each["name"]: each["status"] for each in report(target)["files"]}
-
-
-@pytest.fixture
-def looms(tmp_path: Path) -> Path:
-    root = tmp_path / "looms"
-    (root / "deep" / "er").mkdir(parents=True)
-    (root / "one.openloom").write_bytes(loom("One"))
-    (root / "deep" / "two.json").write_bytes((FIXTURES / "socketteer" / "minimal.json").read_bytes())
-    (root / "deep" / "er" / "three.json").write_bytes((FIXTURES / "miniloom" / "chat.json").read_bytes())
-    (root / "broken.json").write_bytes(b'{"root": {"text": "x",, }')
-    (root / "cut.openloom").write_bytes(loom("Cut" * 50)[:150])
-    (root / "package.json").write_bytes(b'{"name": "x"}')
-    (root / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    return root
-
+from tests.batch.harness import FIXTURES, loom, report, run, several, statuses
 
 # -- what is done ------------------------------------------------------------------------------------------------------
 
@@ -226,7 +173,7 @@ def test_a_dry_run_knows_what_is_done(looms: Path, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
 
 
-# -- again ---------------------------------------------------------------------------------------------------------
+# -- again -------------------------------------------------------------------------------------------------------------
 
 
 def _times(out: Path) -> dict[str, int]:
@@ -303,7 +250,7 @@ def test_a_ledger_of_another_version_is_left_alone(tmp_path: Path) -> None:
         pass
 
 
-# -- harm -------------------------------------------------------------------------------------------------------------
+# -- harm --------------------------------------------------------------------------------------------------------------
 
 
 def _settings(out: Path, **more: Any) -> Settings:
@@ -423,88 +370,6 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     assert set(statuses(out).values()) == {"done"}
     assert len(list(out.glob("*.json"))) == 300
     assert not list(out.rglob("*.tmp"))
-
-
-# -- the report -------------------------------------------------------------------------------------------------------
-
-
-def test_the_report_says_what_needs_a_look(looms: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    run(looms, out, "--to", "openloom-2", "-j1")
-    found = report(out)
-    schema = json.loads(
-        (Path(__file__).parents[2] / "schemas/loomconv_schemas/batch-report.schema.json").read_text("utf-8")
-    )
-    jsonschema.validate(found, schema)
-    assert found["totals"]["files"] == 7
-    assert found["formats"]["miniloom"]["files"] == 1
-    assert found["codes"]["read.truncated"]["examples"][0]["name"] == "cut.openloom"
-    assert {each["name"] for each in found["files"] if each.get("needs_a_look")} >= {"broken.json", "cut.openloom"}
-    rows = list(csv.DictReader(io.StringIO((out / "loomconv-batch" / "report.csv").read_text("utf-8"))))
-    assert [row["name"] for row in rows] == [each["name"] for each in found["files"]]
-    assert next(row for row in rows if row["name"] == "broken.json")["needs a look"] == "yes"
-
-
-def test_names_in_the_page_are_no_markup_and_in_the_table_no_formulas(tmp_path: Path) -> None:
-    source, out = tmp_path / "looms", tmp_path / "out"
-    source.mkdir()
-    (source / "=cmd()<script>alert(1)<%2fscript>.openloom").write_bytes(loom())
-    run(source, out, "--to", "openloom-2", "-j1")
-    page = (out / "loomconv-batch" / "report.html").read_text("utf-8")
-    assert "<script>alert" not in page
-    assert page.count("<script>") == 1
-    assert "http://" not in page
-    assert "https://" not in page
-    assert "\n'=cmd()" in (out / "loomconv-batch" / "report.csv").read_text("utf-8")
-
-
-# -- watching ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def watching(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
-    source, out = tmp_path / "looms", tmp_path / "out"
-    source.mkdir()
-    (source / "a.openloom").write_bytes(loom("A"))
-    os.utime(source / "a.openloom", (1, 1))
-    command = [sys.executable, "-m", "loomconv", "batch", str(source), str(out), "--to", "openloom-1", "-j1", "--watch"]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    try:
-        yield source, out
-    finally:
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
-
-
-def _wait_for(condition: Any) -> None:
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until, "it did not come"
-        time.sleep(0.1)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for one process there")
-def test_watching_converts_what_changes_and_waits_for_half_files(watching: tuple[Path, Path]) -> None:
-    source, out = watching
-    _wait_for((out / "a.openloom.json").exists)
-    whole = loom("A, changed" * 100)
-
-    def slowly() -> None:
-        with (source / "b.openloom").open("wb") as stream:
-            for start in range(0, len(whole), len(whole) // 4):
-                stream.write(whole[start : start + len(whole) // 4])
-                stream.flush()
-                time.sleep(0.7)
-
-    writer = threading.Thread(target=slowly)
-    writer.start()
-    _wait_for((out / "b.openloom.json").exists)
-    writer.join()
-    _wait_for(lambda: statuses(out).get("b.openloom") == "done")
-    assert b"A, changed" in (out / "b.openloom.json").read_bytes()
-    (source / "a.openloom").write_bytes(loom("A again"))
-    _wait_for(lambda: b"A again" in (out / "a.openloom.json").read_bytes())
 
 
 def test_a_cluster_needs_a_scheduler(looms: Path, tmp_path: Path) -> None:

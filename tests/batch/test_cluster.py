@@ -15,7 +15,7 @@ from loomconv.batch.items import Item, Outcome, Settings
 from loomconv.batch.ledger import Ledger
 from loomconv.batch.run import Batch, Tally
 from loomconv.batch.work import convert_item
-from tests.batch.test_batch import loom, run
+from tests.batch.harness import loom, run
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("s3fs")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.batch.test_batch import loom, run
+from tests.batch.harness import loom, run
 
 pytestmark = pytest.mark.skipif(find_spec("PyQt6") is None, reason="needs PyQt6-WebEngine")
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from loomconv.errors import UsageFault
 from loomconv.format import Sink, WriteContext
-from loomconv.jsontext import Layout
 from loomconv.model.document import Document, Tree
+from loomconv.plugin.nesting import flat_when_deep
 from loomconv_plugins.socketteer.compose import own_stash
 from loomconv_plugins.socketteer.emission import Texts, Writer
 from loomconv_plugins.socketteer.facts import NAMESPACE, Raw
@@ -19,8 +19,6 @@ from loomconv_plugins.socketteer.top_level import TopLevel
 __all__ = ["write"]
 
 _SHAPES: Final = ("tree", "node", "array", "lines")
-# Deeper trees are not indented: indentation alone would grow with the square of the depth. The app opens neither.
-_DEEPEST_INDENTED: Final = 500
 
 
 def write(document: Document, sink: Sink, context: WriteContext) -> None:
@@ -44,7 +42,7 @@ class _TreeWriting:
         self.context = context
         origin = document.origin
         self.native = bool(self.stash) or (origin is not None and origin.format == "socketteer")
-        self.layout = self._fitting(context.layout)
+        self.layout = flat_when_deep(context.layout, self.tree)  # the app opens neither
         self.sink = sink
         shape = self.stash.get("shape", "tree")
         self.shape = shape if shape in _SHAPES else "tree"
@@ -57,12 +55,6 @@ class _TreeWriting:
             self._write_tree(out)
         out.write(self.layout.after)
         out.flush()
-
-    def _fitting(self, layout: Layout) -> Layout:
-        if layout.indent is None or len(self.tree.nodes) <= _DEEPEST_INDENTED:
-            return layout
-        deepest = max(self.tree.graph.depths(self.tree.root_ordinals), default=0)
-        return replace(layout, indent=None) if deepest > _DEEPEST_INDENTED else layout
 
     def _extra(self) -> dict[str, Any]:
         """The extensions of others, which travel at top level."""
