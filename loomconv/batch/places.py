@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from loomconv.batch.items import Item, Settings, is_unchanged
 from loomconv.batch.ledger import Former
+from loomconv.batch.local import is_file, is_there
 from loomconv.errors import InTheWay, UsageFault
 
 __all__ = [
@@ -114,7 +115,7 @@ def is_another(known: str, source: str) -> bool:
 def endangered(sources: Iterable[str], target_root: str) -> tuple[str, ...]:
     """Those of the sources that outputs could come upon: all but single files that are elsewhere."""
     target = f"{_key(target_root)}/"
-    return tuple(each for each in sources if is_url(each) or not os.path.isfile(each) or _key(each).startswith(target))  # noqa: PTH113
+    return tuple(each for each in sources if is_url(each) or not is_file(each) or _key(each).startswith(target))
 
 
 class Guarded:
@@ -213,7 +214,7 @@ def _among_sources(place: Path) -> InTheWay:
 def check_places(sources: Sequence[str], target_root: str) -> None:
     """The sources are there, and the target is none of them. Raises UsageFault."""
     for where in sources:
-        if not is_url(where) and not glob.has_magic(where) and not os.path.exists(where):  # noqa: PTH110
+        if not is_url(where) and not glob.has_magic(where) and not is_there(where):
             raise UsageFault("there is no such file or folder", source=where, next_step="Check the path.")
         if _key(where) == _key(target_root) or _is_same(where, target_root):
             raise UsageFault(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from loomconv.batch.engines import Engine, partitions
 from loomconv.batch.items import Item, Outcome, Settings
 from loomconv.batch.ledger import Former, Ledger
 from loomconv.batch.leftovers import remove_leftovers
+from loomconv.batch.local import is_there
 from loomconv.batch.places import is_another, is_url, obstacle, without_password
 from loomconv.batch.scan import BATCH_FOLDER, Scan
 from loomconv.errors import DiskFull, LoomconvError, UsageFault
@@ -170,7 +170,7 @@ class Batch:
         # Asking a store for each of ten million objects would take longer than the conversion.
         if is_url(root):
             return False
-        return any(not os.path.exists(f"{root}/{each}") for each in former.converted(item.name) or ())  # noqa: PTH110
+        return any(not is_there(f"{root}/{each}") for each in former.converted(item.name) or ())
 
     def _work(self, ledger: Ledger, blocked: list[Outcome]) -> Iterator[list[Item]]:
         more = {} if self.job_size is None else {"size": self.job_size, "count": 10_000}

@@ -18,6 +18,7 @@ from typing import Any, Final
 from loomconv.batch.contents import Members, members_of
 from loomconv.batch.items import Item, stamp_of
 from loomconv.batch.ledger import Former
+from loomconv.batch.local import is_folder, is_there
 from loomconv.batch.names import DirectoryNames, output_stem, portable, readable
 from loomconv.batch.places import Territory, is_url, without_password
 from loomconv.batch.stores import canonical, open_store
@@ -89,9 +90,9 @@ class Scan:
             seen.add(place)
             if is_url(where):
                 yield from self._store(where, self._prefix(number, where))
-            elif os.path.isdir(where):  # noqa: PTH112 - unlike a Path it takes any text
+            elif is_folder(where):
                 yield from self._folder(Path(where), self._prefix(number, where))
-            elif os.path.exists(where):  # noqa: PTH110
+            elif is_there(where):
                 path = Path(where)
                 first = collision_key(path.name) not in files
                 files.add(collision_key(path.name))
@@ -116,7 +117,7 @@ class Scan:
                 source=where,
                 next_step="Name the folder itself, and choose with --include.",
             )
-        found = sorted(map(Path, glob.iglob(where)), key=lambda path: (path.parent, path.name))  # noqa: PTH207
+        found = sorted(map(Path, glob.iglob(where)), key=lambda path: (path.parent, path.name))  # noqa: PTH207 - may be absolute
         inside = Territory([str(base)], self.target_root)
         found = [path for path in found if not inside.is_target(str(path))]
         if not found:
@@ -160,14 +161,14 @@ class Scan:
             taken = self._names()
             below[:] = sorted(each for each in below if self._enters(here / each, above + each, target, names))
             for each in below:
-                targets[os.path.join(folder, each)] = f"{into}{taken.take(readable(each), '')}/"  # noqa: PTH118
+                targets[os.path.join(folder, each)] = f"{into}{taken.take(readable(each), '')}/"  # noqa: PTH118 - as os.walk spells it
             yield from self._files(here, sorted(names), above, into, taken)
         yield from self._closed(closed, root, prefix)
 
     def _closed(self, errors: list[OSError], root: Path, prefix: str) -> Iterator[Item]:
         """Folders that cannot be looked into: what is in them is missing, which is told like a file that failed."""
         for error in errors:
-            if isinstance(error, FileNotFoundError) and os.path.isdir(root):  # noqa: PTH112
+            if isinstance(error, FileNotFoundError) and is_folder(root):
                 continue  # it went away
             folder = Path(os.fsdecode(error.filename or root))
             if folder == root:
